@@ -1,0 +1,91 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Shared by every Swift target: `unsafe` is a keyword that can be searched, imports say how far they reach.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+]
+
+// A dropped-in file exports one symbol and is never unloaded.
+let pluginLinkage: [LinkerSetting] = [
+    .unsafeFlags([
+        "-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/coder.version",
+        "-Xlinker", "-z", "-Xlinker", "nodelete",
+    ])
+]
+
+/// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
+func room(_ name: String, _ format: String, libraries: [String] = []) -> (product: Product, codec: Target.Dependency, targets: [Target]) {
+    let shim: [Target] = libraries.isEmpty
+        ? []
+        : [
+            .target(
+                name: "\(name)Shim", path: "Plugins/\(name)/Shim",
+                linkerSettings: libraries.map { .linkedLibrary($0) })
+        ]
+    let codec = Target.target(
+        name: "\(name)Codec", dependencies: ["CoderPluginKit", "ImageModel"] + shim.map { .target(name: $0.name) },
+        path: "Plugins/\(name)/Codec", swiftSettings: strict)
+    let plugin = Target.target(
+        name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
+        path: "Plugins/\(name)/Plugin", exclude: ["manifest.json"], swiftSettings: strict,
+        linkerSettings: pluginLinkage, plugins: ["EmbedManifest"])
+    return (
+        .library(name: "coder-\(format)", type: .dynamic, targets: [plugin.name]),
+        .target(name: codec.name), shim + [codec, plugin]
+    )
+}
+
+let rooms = [
+    room("Farbfeld", "farbfeld"),
+    room("JPEG", "jpeg", libraries: ["jpeg"]),
+    room("PNG", "png", libraries: ["png"]),
+    room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
+    room("GIF", "gif", libraries: ["gif"]),
+    room("HEIF", "heif", libraries: ["heif"]),
+]
+
+let package = Package(
+    name: "coderhost",
+    products: [
+        .executable(name: "coderhost", targets: ["CoderHostCLI"]),
+        .library(name: "CoderHost", targets: ["CoderHost", "ImageModel"]),
+        .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
+        .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
+    ] + rooms.map(\.product),
+    targets: [
+        // 1 the contract
+        .target(name: "CCoderPlugin"),
+        // 2 the vocabulary
+        .target(name: "ImageModel", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
+        // 3 the two sides; neither imports the other
+        .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: strict),
+        .target(name: "CoderHost", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: strict),
+        // 4 the command line
+        .executableTarget(name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel"], swiftSettings: strict),
+        // manifest.json → ELF note and entry point, at build time
+        .executableTarget(name: "ManifestTool", swiftSettings: strict),
+        .plugin(name: "EmbedManifest", capability: .buildTool(), dependencies: ["ManifestTool"], path: "Sources/EmbedManifest"),
+    ] + rooms.flatMap(\.targets) + [
+        .target(
+            name: "TestSupport", dependencies: ["CoderHost", "ImageModel"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "CCoderPluginTests", dependencies: ["CCoderPlugin", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CoderPluginKitTests", dependencies: ["CoderPluginKit", "CCoderPlugin", "ImageModel", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CodecTests",
+            dependencies: ["CoderPluginKit", "ImageModel", "TestSupport"] + rooms.map { $0.codec },
+            swiftSettings: strict),
+        .testTarget(
+            name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CoderHostCLITests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,53 @@
+public import CCoderPlugin
+public import ImageModel
+
+/// The output of an encoding session.
+@safe public final class ByteSink {
+    private let sink: UnsafePointer<cpi_sink>?
+    /// What was written, where the sink is one for tests.
+    public private(set) var written: [UInt8] = []
+
+    /// A sink that collects, for tests.
+    public init() { unsafe sink = nil }
+
+    /// A sink that the host lends; it stays valid as long as this object lives.
+    @unsafe
+    init(_ sink: UnsafePointer<cpi_sink>) { unsafe self.sink = sink }
+
+    /// Appends bytes.
+    ///
+    /// - Throws: `.inputOutput`, or `.limitExceeded` when the output grows too large.
+    public func write(_ bytes: [UInt8]) throws(CoderError) {
+        let status = unsafe bytes.withUnsafeBufferPointer { unsafe write($0) }
+        if let error = Self.error(status) { throw error }
+    }
+
+    /// Appends bytes.
+    ///
+    /// - Throws: `.inputOutput`, or `.limitExceeded` when the output grows too large.
+    public func write(_ bytes: RawSpan) throws(CoderError) {
+        let status = unsafe bytes.withUnsafeBytes { unsafe write($0.assumingMemoryBound(to: UInt8.self)) }
+        if let error = Self.error(status) { throw error }
+    }
+
+    /// Appends bytes and answers a status, for a C library that writes through a callback. For use in a `Bridge/`
+    /// folder.
+    @unsafe
+    public func write(_ bytes: UnsafeBufferPointer<UInt8>) -> cpi_status {
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return CPI_OK }
+        guard let sink = unsafe sink else {
+            unsafe written.append(contentsOf: bytes)
+            return CPI_OK
+        }
+        return unsafe sink.pointee.write(sink.pointee.ctx, start, UInt64(bytes.count))
+    }
+
+    /// The error a status of `write` stands for; nil for success.
+    public static func error(_ status: cpi_status) -> CoderError? {
+        switch status {
+        case CPI_OK: nil
+        case CPI_LIMIT: CoderError(.limitExceeded, "the output grows above its limit")
+        default: CoderError(.inputOutput, "the output could not be written")
+        }
+    }
+}

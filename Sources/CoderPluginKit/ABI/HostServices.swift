@@ -1,0 +1,75 @@
+internal import CCoderPlugin
+public import ImageModel
+
+/// What the host lends a session: cancellation, warnings, progress, a memory budget.
+// A struct over a pointer that is valid as long as the session; sessions are not Sendable, and neither is this.
+@safe public struct HostServices {
+    private let services: UnsafePointer<cpi_services>?
+
+    /// Services that agree to everything, for tests.
+    public init() { unsafe services = nil }
+
+    @unsafe
+    init(_ services: UnsafePointer<cpi_services>) { unsafe self.services = services }
+
+    /// Throws when the caller gave up or time ran out; ask at least every 64 rows.
+    ///
+    /// - Throws: `.cancelled`, `.deadlineExceeded`.
+    ///
+    /// The corresponding C function is `cpi_services.poll`.
+    public func checkCancellation() throws(CoderError) {
+        guard let services = unsafe services else { return }
+        switch unsafe services.pointee.poll(services.pointee.ctx) {
+        case CPI_CONTINUE: return
+        case CPI_DEADLINE: throw CoderError(.deadlineExceeded, "the time for this session is used up")
+        default: throw CoderError(.cancelled, "the session was cancelled")
+        }
+    }
+
+    /// Tells the user that the picture is usable but something was off.
+    ///
+    /// The corresponding C function is `cpi_services.log`.
+    public func warn(_ message: String) { log(CPI_LOG_WARNING, message) }
+
+    /// Leaves a line for whoever looks for a fault.
+    ///
+    /// The corresponding C function is `cpi_services.log`.
+    public func debug(_ message: String) { log(CPI_LOG_DEBUG, message) }
+
+    private func log(_ severity: UInt32, _ message: String) {
+        guard let services = unsafe services else { return }
+        unsafe message.withCString { unsafe services.pointee.log(services.pointee.ctx, severity, $0) }
+    }
+
+    /// Says how far the current call is, in units of the coder's choice.
+    ///
+    /// The corresponding C function is `cpi_services.progress`.
+    public func progress(_ done: Int, of total: Int) {
+        guard let services = unsafe services else { return }
+        unsafe services.pointee.progress(services.pointee.ctx, UInt64(done), UInt64(total))
+    }
+
+    /// Reports memory that a codec library takes by itself (positive) or gives back (negative).
+    ///
+    /// - Throws: `.limitExceeded` when it must not be taken.
+    ///
+    /// The corresponding C function is `cpi_services.budget`.
+    public func reserve(bytes: Int) throws(CoderError) {
+        guard let services = unsafe services else { return }
+        if unsafe services.pointee.budget(services.pointee.ctx, Int64(bytes)) != CPI_OK {
+            throw CoderError(.limitExceeded, "the coder's own memory would pass its limit")
+        }
+    }
+
+    /// Threads that are worth starting, at least 1.
+    ///
+    /// The corresponding C function is `cpi_services.thread_hint`.
+    public var threadHint: Int {
+        // Appended by 1.1: an older host's table ends before it.
+        guard let services = unsafe services,
+            unsafe Int(services.pointee.size) >= MemoryLayout<cpi_services>.size,
+            let hint = unsafe services.pointee.thread_hint
+        else { return 1 }
+        return unsafe max(1, Int(hint(services.pointee.ctx)))
+    }
+}

@@ -1,0 +1,56 @@
+public import ImageModel
+
+/// One encoding session of a coder.
+///
+/// The host calls in this order, and never two calls at a time:
+///
+///     session = init, { acceptedFormats }, begin, { add blob }, add frame, { add frame }, finish
+///
+/// Any error ends the session.
+public protocol ImageEncoder: AnyObject, SendableMetatype {
+    init(_ session: EncoderSession) throws(CoderError)
+
+    /// Returns the formats this encoder takes for such a picture, best first; `info.nativeFormat` is what the host has.
+    ///
+    /// The corresponding C function is `cpi_encoder_api.accept`.
+    func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat]
+
+    /// Fixes the facts of the output; `info.nativeFormat` is the format every frame will have.
+    ///
+    /// The corresponding C function is `cpi_encoder_api.begin`.
+    func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError)
+
+    /// Takes metadata to embed and answers whether the format can carry it.
+    ///
+    /// The corresponding C function is `cpi_encoder_api.add_blob`.
+    func add(_ blob: MetadataBlob) throws(CoderError) -> Bool
+
+    /// Encodes one frame; the surface is valid only during the call.
+    ///
+    /// The corresponding C function is `cpi_encoder_api.add_frame`.
+    func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError)
+
+    /// Writes what is left.
+    ///
+    /// The corresponding C function is `cpi_encoder_api.finish`.
+    func finish() throws(CoderError)
+}
+
+extension ImageEncoder {
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { false }
+}
+
+/// What an encoder is given at its start.
+public struct EncoderSession {
+    public let options: CoderOptions
+    public let limits: DecodeLimits
+    public let host: HostServices
+
+    public init(
+        options: CoderOptions = CoderOptions(), limits: DecodeLimits = .default, host: HostServices = HostServices()
+    ) {
+        self.options = options
+        self.limits = limits
+        self.host = host
+    }
+}

@@ -1,0 +1,119 @@
+/// What went wrong, where, and what would help.
+public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Identifies a kind of error; the list is open, so switch with a default.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Kind: String {
+            case unrecognizedFormat, noCoder, notMine, corrupt, truncated, needsInput, unsupportedFeature
+            case limitExceeded, invalidArgument, misuse, cancelled, deadlineExceeded, outOfMemory, inputOutput
+            case notFound, cannotCreate, pluginRefused, pluginFault
+        }
+        private var kind: Kind
+
+        /// No installed coder knows these bytes.
+        public static let unrecognizedFormat = Code(kind: .unrecognizedFormat)
+        /// The format is known, but nothing usable serves it.
+        public static let noCoder = Code(kind: .noCoder)
+        /// The asked coder says that the bytes are another format.
+        public static let notMine = Code(kind: .notMine)
+        public static let corrupt = Code(kind: .corrupt)
+        public static let truncated = Code(kind: .truncated)
+        /// A suspension, not a failure: the source has to grow.
+        public static let needsInput = Code(kind: .needsInput)
+        public static let unsupportedFeature = Code(kind: .unsupportedFeature)
+        public static let limitExceeded = Code(kind: .limitExceeded)
+        public static let invalidArgument = Code(kind: .invalidArgument)
+        /// A call out of sequence: a bug of the caller.
+        public static let misuse = Code(kind: .misuse)
+        public static let cancelled = Code(kind: .cancelled)
+        public static let deadlineExceeded = Code(kind: .deadlineExceeded)
+        public static let outOfMemory = Code(kind: .outOfMemory)
+        public static let inputOutput = Code(kind: .inputOutput)
+        public static let notFound = Code(kind: .notFound)
+        public static let cannotCreate = Code(kind: .cannotCreate)
+        /// A plugin was not used: version, trust, a missing library.
+        public static let pluginRefused = Code(kind: .pluginRefused)
+        /// A plugin broke the contract.
+        public static let pluginFault = Code(kind: .pluginFault)
+
+        public var description: String { kind.rawValue }
+    }
+
+    /// A limit that was passed.
+    public struct Limit: Sendable, Hashable {
+        public var name: String
+        public var allowed: UInt64
+        public var requested: UInt64
+
+        public init(name: String, allowed: UInt64, requested: UInt64) {
+            self.name = name
+            self.allowed = allowed
+            self.requested = requested
+        }
+    }
+
+    public var code: Code
+    /// What happened, one sentence without a file name.
+    public var message: String
+    /// What would help, if anything is known to.
+    public var hint: String?
+    /// The coder that noticed.
+    public var coder: String?
+    /// The library behind it, for example `libpng`.
+    public var domain: String?
+    /// The feature that is missing, with `.unsupportedFeature`.
+    public var feature: String?
+    /// Byte position in the source, where known.
+    public var inputOffset: UInt64?
+    public var limit: Limit?
+    /// Coders that were asked before and passed, each with its reason.
+    public var attempts: [String]
+
+    public init(
+        _ code: Code, _ message: String, hint: String? = nil, coder: String? = nil, domain: String? = nil,
+        feature: String? = nil, inputOffset: UInt64? = nil, limit: Limit? = nil, attempts: [String] = []
+    ) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.coder = coder
+        self.domain = domain
+        self.feature = feature
+        self.inputOffset = inputOffset
+        self.limit = limit
+        self.attempts = attempts
+    }
+
+    /// One line: the message, then who said it and what would help.
+    public var description: String {
+        var line = message
+        if let domain, domain != coder { line += " (\(domain))" }
+        if let coder { line += " [\(coder)]" }
+        if let hint { line += "; \(hint)" }
+        return line
+    }
+
+    // MARK: Shorthands for coders
+
+    public static let needsInput = CoderError(.needsInput, "more input is needed")
+    public static func corrupt(_ message: String, at offset: Int? = nil) -> CoderError {
+        CoderError(.corrupt, message, inputOffset: offset.map(UInt64.init))
+    }
+    public static func truncated(_ message: String = "the data ends too early") -> CoderError {
+        CoderError(.truncated, message)
+    }
+    public static func notMine(_ message: String = "these bytes are another format") -> CoderError {
+        CoderError(.notMine, message)
+    }
+    public static func unsupported(_ feature: String) -> CoderError {
+        CoderError(.unsupportedFeature, "\(feature) is not supported", feature: feature)
+    }
+    public static func invalidArgument(_ message: String, hint: String? = nil) -> CoderError {
+        CoderError(.invalidArgument, message, hint: hint)
+    }
+    public static func limit(_ name: String, allowed: Int, requested: Int) -> CoderError {
+        CoderError(
+            .limitExceeded, "\(name) \(requested) is above the limit of \(allowed)",
+            hint: "raise it with --limits if the source is trusted",
+            limit: Limit(name: name, allowed: UInt64(clamping: allowed), requested: UInt64(clamping: requested)))
+    }
+}

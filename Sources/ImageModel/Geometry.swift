@@ -1,0 +1,67 @@
+/// A width and a height in pixels.
+public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
+    public var width: Int
+    public var height: Int
+
+    public init(_ width: Int, _ height: Int) {
+        self.width = width
+        self.height = height
+    }
+
+    public static let zero = PixelSize(0, 0)
+
+    /// Whether one side is zero or negative.
+    public var isEmpty: Bool { width <= 0 || height <= 0 }
+
+    /// The number of pixels; nil when it does not fit an `Int`.
+    public var area: Int? {
+        let (product, overflow) = width.multipliedReportingOverflow(by: height)
+        return overflow ? nil : product
+    }
+
+    /// Width and height exchanged.
+    public var transposed: PixelSize { PixelSize(height, width) }
+
+    public var description: String { "\(width)x\(height)" }
+}
+
+/// A rectangle of the canvas; `x` grows to the right, `y` downwards.
+public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
+    public var x: Int
+    public var y: Int
+    public var width: Int
+    public var height: Int
+
+    public init(x: Int, y: Int, width: Int, height: Int) {
+        self.x = x
+        self.y = y
+        self.width = width
+        self.height = height
+    }
+
+    /// The rectangle of a whole canvas.
+    public init(_ size: PixelSize) {
+        self.init(x: 0, y: 0, width: size.width, height: size.height)
+    }
+
+    public var size: PixelSize { PixelSize(width, height) }
+    public var isEmpty: Bool { width <= 0 || height <= 0 }
+
+    /// The part that both rectangles cover; empty when there is none.
+    ///
+    /// Coordinates come from files: they are at most 32 bits wide, so no sum here can overflow.
+    public func intersection(_ other: PixelRect) -> PixelRect {
+        let left = max(x, other.x)
+        let top = max(y, other.y)
+        let right = min(x + width, other.x + other.width)
+        let bottom = min(y + height, other.y + other.height)
+        return PixelRect(x: left, y: top, width: max(0, right - left), height: max(0, bottom - top))
+    }
+
+    /// Whether `other` lies inside.
+    public func contains(_ other: PixelRect) -> Bool {
+        other.x >= x && other.y >= y && other.x + other.width <= x + width && other.y + other.height <= y + height
+    }
+
+    public var description: String { "\(width)x\(height)+\(x)+\(y)" }
+}

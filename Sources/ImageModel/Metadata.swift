@@ -1,0 +1,24 @@
+/// One piece of metadata, kept verbatim.
+public struct MetadataBlob: Sendable, Hashable {
+    public enum Kind: UInt32, Sendable, Hashable, CaseIterable {
+        /// A TIFF stream beginning with II or MM.
+        case exif = 1
+        case xmp = 2
+        case icc = 3
+        case iptc = 4
+        /// UTF-8 text; `key` names it.
+        case text = 5
+        /// Anything else; `key` is the format's own tag.
+        case raw = 6
+    }
+
+    public var kind: Kind
+    public var key: String?
+    public var bytes: [UInt8]
+
+    public init(_ kind: Kind, _ bytes: [UInt8], key: String? = nil) {
+        self.kind = kind
+        self.bytes = bytes
+        self.key = key
+    }
+}

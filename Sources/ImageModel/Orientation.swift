@@ -1,0 +1,37 @@
+/// The transform that shows a picture upright, as Exif numbers it.
+///
+/// - Source: CIPA DC-008 (Exif), tag 0x0112.
+public enum Orientation: Int, Sendable, Hashable, CaseIterable {
+    case up = 1
+    case upMirrored = 2
+    case down = 3
+    case downMirrored = 4
+    case leftMirrored = 5
+    case right = 6
+    case rightMirrored = 7
+    case left = 8
+
+    /// Whether applying it exchanges width and height.
+    public var swapsSides: Bool { rawValue >= 5 }
+
+    /// The size a picture has once this was applied.
+    public func applied(to size: PixelSize) -> PixelSize {
+        swapsSides ? size.transposed : size
+    }
+
+    /// Where the pixel that ends up at (x, y) of the upright picture stands in a stored picture of `size`.
+    public func source(x: Int, y: Int, in size: PixelSize) -> (x: Int, y: Int) {
+        let right = size.width - 1
+        let bottom = size.height - 1
+        return switch self {
+        case .up: (x, y)
+        case .upMirrored: (right - x, y)
+        case .down: (right - x, bottom - y)
+        case .downMirrored: (x, bottom - y)
+        case .leftMirrored: (y, x)
+        case .right: (y, bottom - x)
+        case .rightMirrored: (right - y, bottom - x)
+        case .left: (right - y, x)
+        }
+    }
+}

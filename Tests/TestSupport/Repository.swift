@@ -1,0 +1,44 @@
+import Glibc
+
+/// Where the project's own files stand, seen from a test.
+public enum Repository {
+    /// The top of the tree.
+    public static let root: String = {
+        // Tests/TestSupport/Repository.swift
+        var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+        parts.removeLast(3)
+        return parts.joined(separator: "/")
+    }()
+
+    /// A file or folder under `Fixtures/`.
+    public static func fixture(_ path: String) -> String { "\(root)/Fixtures/\(path)" }
+
+    /// The folder the build put executables and plugins into.
+    public static let products: String = {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            unsafe readlink("/proc/self/exe", bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+        let path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        // The tests run from <products>/<name>.xctest, or from the toolchain's helper with the bundle as argument.
+        if let bundle = CommandLine.arguments.first(where: { $0.contains(".xctest") }), !path.contains(".build") {
+            return bundle.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        }
+        return path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+    }()
+}
+
+/// Reads a whole file; nil when it cannot be read.
+public func readFile(_ path: String) -> [UInt8]? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var all: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        if count < 0 { return nil }
+        if count == 0 { return all }
+        all.append(contentsOf: chunk[..<count])
+    }
+}
