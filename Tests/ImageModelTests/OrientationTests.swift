@@ -1,7 +1,7 @@
 import ImageModel
 import Testing
 
-@Suite struct `Orientation` {
+@Suite struct `Exif orientation` {
     @Test(arguments: Orientation.allCases)
     func `maps every pixel of the upright picture to another stored pixel`(orientation: Orientation) {
         let size = PixelSize(3, 2)

@@ -16,7 +16,7 @@ public enum Repository {
     /// The folder the build put executables and plugins into.
     public static let products: String = {
         var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = buffer.withUnsafeMutableBytes { bytes in
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
             unsafe readlink("/proc/self/exe", bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
         }
         let path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
@@ -36,7 +36,7 @@ public func readFile(_ path: String) -> [UInt8]? {
     var all: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
-        let count = chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
         if count < 0 { return nil }
         if count == 0 { return all }
         all.append(contentsOf: chunk[..<count])
