@@ -64,7 +64,8 @@ let package = Package(
         .target(name: "ImageModel", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
         // 3 the two sides; neither imports the other
         .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: strict),
-        .target(name: "CoderHost", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: strict),
+        .target(name: "CHostSystem"),
+        .target(name: "CoderHost", dependencies: ["CCoderPlugin", "CHostSystem", "ImageModel"], swiftSettings: strict),
         // 4 the command line
         .executableTarget(name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel"], swiftSettings: strict),
         // manifest.json → ELF note and entry point, at build time

@@ -1,1 +1,29 @@
-import ImageModel
+/// The host: plugin folders on one side, pictures on the other.
+///
+///     let host = CoderHost()
+///     let image = try host.manager.decode(try ImageSource(path: "cat.heic"))
+///     let png = try host.manager.encode(image, to: "png")
+///
+/// Making a host reads nothing; the first use reads the folders; plugin code runs when the first session needs it.
+///
+/// - Concurrency: any thread.
+public final class CoderHost: Sendable {
+    public let configuration: HostConfiguration
+    /// Finds coders, decodes, encodes.
+    public let manager: CodersManager
+    private let registry: CoderRegistry
+
+    public init(configuration: HostConfiguration = HostConfiguration()) {
+        self.configuration = configuration
+        registry = CoderRegistry(configuration: configuration)
+        manager = CodersManager(registry: registry, configuration: configuration)
+    }
+
+    /// Every plugin file in the folders, with its status; loads none.
+    public var plugins: [PluginRecord] { registry.snapshot.plugins }
+
+    /// Blocks until a plugin folder changes or time is up; true when something may have changed.
+    ///
+    /// - Concurrency: one thread.
+    public func waitForChange(milliseconds: Int) -> Bool { registry.waitForChange(milliseconds: milliseconds) }
+}

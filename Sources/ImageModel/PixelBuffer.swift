@@ -96,3 +96,15 @@
         try unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: byteCount))
     }
 }
+
+extension PixelBuffer {
+    /// Reads several rows at once, padding included; the last one may end before its padding.
+    package func withRows<R, E: Error>(_ y: Int, _ count: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+        precondition(y >= 0 && count > 0 && y <= size.height - count)
+        return try unsafe withUnsafeMutableBytes { bytes throws(E) in
+            let start = y * stride
+            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + (count - 1) * stride + bytesPerRow])
+            return try unsafe body(part.bytes)
+        }
+    }
+}

@@ -47,7 +47,7 @@ typedef struct cpi_format_offer {
     uint32_t         reserved;   /* must be zero                                                    */
 } cpi_format_offer;
 
-#define CPI_DECODE_WANT_PARTIAL ((uint32_t)1 << 0)  /* hint: fill what there is and answer CPI_PARTIAL */
+#define CPI_DECODE_WANT_PARTIAL ((uint32_t)0x01)  /* hint: fill what there is and answer CPI_PARTIAL */
 
 /* What decode is asked for. */
 typedef struct cpi_decode_request {

@@ -33,7 +33,7 @@ static inline uint64_t cpi_tag(const char *CPI_NONNULL id) {
  * picture's aspect; whoever uses one checks it.
  */
 #define CPI_EXT_THUMBNAIL     "coderhost.thumbnail/1"
-#define CPI_EXT_THUMBNAIL_TAG UINT64_C(0xc5167206c0116e46)
+#define CPI_EXT_THUMBNAIL_TAG ((uint64_t)0xc5167206c0116e46)
 
 typedef struct cpi_thumbnail_api {
     cpi_table table;

@@ -26,9 +26,9 @@ typedef struct cpi_rational {
 #define CPI_DISPOSAL_BACKGROUND ((uint32_t)1)  /* becomes transparent                             */
 #define CPI_DISPOSAL_PREVIOUS   ((uint32_t)2)  /* becomes what it was before this frame           */
 
-#define CPI_FRAME_INDEPENDENT ((uint32_t)1 << 0)  /* can be decoded without any other frame's samples */
-#define CPI_FRAME_HAS_ALPHA   ((uint32_t)1 << 1)  /* some pixel may be other than opaque              */
-#define CPI_FRAME_INTERLACED  ((uint32_t)1 << 2)  /* rows or passes arrive out of order               */
+#define CPI_FRAME_INDEPENDENT ((uint32_t)0x01)  /* can be decoded without any other frame's samples */
+#define CPI_FRAME_HAS_ALPHA   ((uint32_t)0x02)  /* some pixel may be other than opaque              */
+#define CPI_FRAME_INTERLACED  ((uint32_t)0x04)  /* rows or passes arrive out of order               */
 
 typedef struct cpi_frame_info {
     uint32_t     size;

@@ -59,9 +59,9 @@ typedef struct cpi_surface {
     uint64_t                byte_count; /* bytes that may be touched from `pixels` on */
 } cpi_surface;
 
-#define CPI_COLOR_HAS_CICP    ((uint32_t)1 << 0)  /* the four code points below are valid                       */
-#define CPI_COLOR_HAS_ICC     ((uint32_t)1 << 1)  /* a blob of kind CPI_BLOB_ICC describes the colours          */
-#define CPI_COLOR_PREFER_CICP ((uint32_t)1 << 2)  /* where both are there, the code points win                  */
+#define CPI_COLOR_HAS_CICP    ((uint32_t)0x01)  /* the four code points below are valid                       */
+#define CPI_COLOR_HAS_ICC     ((uint32_t)0x02)  /* a blob of kind CPI_BLOB_ICC describes the colours          */
+#define CPI_COLOR_PREFER_CICP ((uint32_t)0x04)  /* where both are there, the code points win                  */
 
 /* The meaning of the colours. No flag set: the file does not say, which is not the same as sRGB. */
 typedef struct cpi_color {
@@ -74,12 +74,12 @@ typedef struct cpi_color {
     uint32_t reserved;   /* must be zero                                             */
 } cpi_color;
 
-#define CPI_IMAGE_HAS_ALPHA           ((uint32_t)1 << 0)  /* some pixel may be other than opaque                */
-#define CPI_IMAGE_FRAME_COUNT_KNOWN   ((uint32_t)1 << 1)  /* frame_count is final                               */
-#define CPI_IMAGE_ORIENTATION_APPLIED ((uint32_t)1 << 2)  /* pixels come out upright; `orientation` is for show */
-#define CPI_IMAGE_LOSSY               ((uint32_t)1 << 3)  /* the data was compressed with loss                  */
-#define CPI_IMAGE_ANIMATED            ((uint32_t)1 << 4)  /* the container declares an animation                */
-#define CPI_IMAGE_HAS_BACKGROUND      ((uint32_t)1 << 5)  /* `background` is stored in the file                 */
+#define CPI_IMAGE_HAS_ALPHA           ((uint32_t)0x01)  /* some pixel may be other than opaque                */
+#define CPI_IMAGE_FRAME_COUNT_KNOWN   ((uint32_t)0x02)  /* frame_count is final                               */
+#define CPI_IMAGE_ORIENTATION_APPLIED ((uint32_t)0x04)  /* pixels come out upright; `orientation` is for show */
+#define CPI_IMAGE_LOSSY               ((uint32_t)0x08)  /* the data was compressed with loss                  */
+#define CPI_IMAGE_ANIMATED            ((uint32_t)0x10)  /* the container declares an animation                */
+#define CPI_IMAGE_HAS_BACKGROUND      ((uint32_t)0x20)  /* `background` is stored in the file                 */
 
 #define CPI_LOOPS_UNKNOWN  ((uint32_t)0)  /* the file does not say                 */
 #define CPI_LOOPS_COUNT    ((uint32_t)1)  /* loop_count is the number of plays     */

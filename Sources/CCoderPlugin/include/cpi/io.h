@@ -12,7 +12,7 @@
 #define CPI_SOURCE_GROWING ((uint32_t)2)  /* `bytes` stays where it is; the first available() bytes are valid     */
 #define CPI_SOURCE_READER  ((uint32_t)3)  /* `bytes` is NULL; read_at() is the only way                           */
 
-#define CPI_LENGTH_UNKNOWN UINT64_MAX
+#define CPI_LENGTH_UNKNOWN ((uint64_t)0xffffffffffffffff)
 
 /*
  * Input bytes, owned by the host and valid from set_source to close. The bytes never change once they are available.
@@ -40,7 +40,7 @@ typedef struct cpi_source {
                                       uint64_t count, uint64_t *CPI_NONNULL copied);
 } cpi_source;
 
-#define CPI_SINK_SEEKABLE ((uint32_t)1 << 0)  /* write_at() may be called */
+#define CPI_SINK_SEEKABLE ((uint32_t)0x01)  /* write_at() may be called */
 
 /* Output bytes, owned by the host and valid from begin to close. */
 typedef struct cpi_sink {

@@ -21,7 +21,7 @@
 #define CPI_OPTION_ENUM   ((uint32_t)6)  /* bytes, length: one of the schema's names          */
 
 /* A coder that does not know the key ignores it; without this bit it answers CPI_INVALID_ARGUMENT. */
-#define CPI_OPTION_HINT ((uint32_t)1 << 0)
+#define CPI_OPTION_HINT ((uint32_t)0x01)
 
 typedef struct cpi_option {
     uint32_t                    size;

@@ -9,14 +9,14 @@
 #include "decoder.h"
 #include "encoder.h"
 
-#define CPI_CODER_DECODE           ((uint32_t)1 << 0)
-#define CPI_CODER_ENCODE           ((uint32_t)1 << 1)
-#define CPI_CODER_ANIMATION        ((uint32_t)1 << 2)  /* decodes more than one frame                            */
-#define CPI_CODER_ENCODE_ANIMATION ((uint32_t)1 << 3)  /* encodes more than one frame                            */
-#define CPI_CODER_INCREMENTAL      ((uint32_t)1 << 4)  /* answers CPI_PARTIAL on a growing source                */
-#define CPI_CODER_REDUCE           ((uint32_t)1 << 5)  /* reduced_size may answer less than the full size        */
-#define CPI_CODER_REGION           ((uint32_t)1 << 6)  /* decode takes a region                                  */
-#define CPI_CODER_METADATA         ((uint32_t)1 << 7)  /* hands out or takes blobs                               */
+#define CPI_CODER_DECODE           ((uint32_t)0x01)
+#define CPI_CODER_ENCODE           ((uint32_t)0x02)
+#define CPI_CODER_ANIMATION        ((uint32_t)0x04)  /* decodes more than one frame                            */
+#define CPI_CODER_ENCODE_ANIMATION ((uint32_t)0x08)  /* encodes more than one frame                            */
+#define CPI_CODER_INCREMENTAL      ((uint32_t)0x10)  /* answers CPI_PARTIAL on a growing source                */
+#define CPI_CODER_REDUCE           ((uint32_t)0x20)  /* reduced_size may answer less than the full size        */
+#define CPI_CODER_REGION           ((uint32_t)0x40)  /* decode takes a region                                  */
+#define CPI_CODER_METADATA         ((uint32_t)0x80)  /* hands out or takes blobs                               */
 
 #define CPI_CONCURRENCY_ANY         ((uint32_t)0)  /* sessions are independent; one thread in each at a time     */
 #define CPI_CONCURRENCY_SERIAL      ((uint32_t)1)  /* the host lets one thread into the plugin at a time         */

@@ -1,0 +1,49 @@
+#define _GNU_SOURCE
+#include "host_system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U /* since Linux 6.3; older kernels refuse unknown flags with EINVAL */
+#endif
+
+const char *host_secure_getenv(const char *name) { return secure_getenv(name); }
+
+int host_memfd_executable(const char *name) {
+    int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+    if (descriptor < 0 && errno == EINVAL) {
+        descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    }
+    return descriptor;
+}
+
+int host_seal(int descriptor) {
+    return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
+int host_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+
+int host_inotify_watch(int descriptor, const char *directory) {
+    /* A file that is still being written counts when it is closed; IN_CREATE is for links, which are never written. */
+    return inotify_add_watch(descriptor, directory,
+                             IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB |
+                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
+}
+
+int host_create_exclusive(const char *path) { return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+
+int host_open_for_writing(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY); }
+
+int host_terminal_columns(int descriptor) {
+    struct winsize size;
+    if (!isatty(descriptor)) {
+        return 0;
+    }
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}

@@ -1,0 +1,37 @@
+/*
+ * host_system.h - the few system calls that Swift cannot reach by itself: variadic functions, casting macros, and what
+ * glibc hides behind _GNU_SOURCE. Each does what its namesake does; errors are in errno.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef HOST_SYSTEM_H
+#define HOST_SYSTEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* getenv, but NULL in a process with raised privileges. The corresponding function is `secure_getenv`. */
+const char *_Nullable host_secure_getenv(const char *_Nonnull name);
+
+/* An anonymous file for code. The corresponding function is `memfd_create`; -1 on failure. */
+int host_memfd_executable(const char *_Nonnull name);
+
+/* Makes an anonymous file immutable. The corresponding call is `fcntl(F_ADD_SEALS)`; -1 on failure. */
+int host_seal(int descriptor);
+
+/* A non-blocking inotify descriptor. The corresponding function is `inotify_init1`; -1 on failure. */
+int host_inotify(void);
+
+/* Watches a directory for entries that appear, change or go; -1 on failure. */
+int host_inotify_watch(int descriptor, const char *_Nonnull directory);
+
+/* Creates a file that did not exist, with the permissions that the umask allows. -1 on failure. */
+int host_create_exclusive(const char *_Nonnull path);
+
+/* Opens an existing file for writing without changing it. -1 on failure. */
+int host_open_for_writing(const char *_Nonnull path);
+
+/* Columns of the terminal behind a descriptor; 0 where there is none. */
+int host_terminal_columns(int descriptor);
+
+#endif

@@ -1,0 +1,62 @@
+import CCoderPlugin
+import ImageModel
+
+/// One call into a plugin: room for its error, and its answer as a Swift error.
+struct ContractCall {
+    var error = cpi_error()
+
+    init() { error.size = UInt32(MemoryLayout<cpi_error>.size) }
+
+    /// The limits in the order of `CPI_LIMIT_…`.
+    private static let limitNames = [
+        "", "width", "height", "pixels", "frames", "total pixels", "one allocation's bytes", "decoded bytes",
+        "metadata bytes", "input bytes", "output bytes", "nesting", "threads", "scans", "ratio",
+    ]
+
+    /// The error a negative status stands for; nil for success and notes.
+    func failure(_ status: cpi_status, coder: String) -> CoderError? {
+        if status >= 0 && status != CPI_NEED_INPUT { return nil }
+        let code: CoderError.Code
+        let fallback: String
+        switch status {
+        case CPI_NEED_INPUT: return .needsInput
+        case CPI_NOT_MINE: (code, fallback) = (.notMine, "these bytes are another format")
+        case CPI_UNSUPPORTED: (code, fallback) = (.unsupportedFeature, "a feature of this file is not supported")
+        case CPI_CORRUPT: (code, fallback) = (.corrupt, "the data is damaged")
+        case CPI_TRUNCATED: (code, fallback) = (.truncated, "the data ends too early")
+        case CPI_LIMIT: (code, fallback) = (.limitExceeded, "a limit would be passed")
+        case CPI_INVALID_ARGUMENT: (code, fallback) = (.invalidArgument, "an option has no legal value")
+        case CPI_CANCELLED: (code, fallback) = (.cancelled, "the session was cancelled")
+        case CPI_DEADLINE: (code, fallback) = (.deadlineExceeded, "the time for this session is used up")
+        case CPI_NO_MEMORY: (code, fallback) = (.outOfMemory, "an allocation failed")
+        case CPI_IO: (code, fallback) = (.inputOutput, "reading or writing failed")
+        case CPI_MISUSE: (code, fallback) = (.misuse, "the host called out of sequence")
+        case CPI_INTERNAL: (code, fallback) = (.pluginFault, "the plugin failed")
+        default: (code, fallback) = (.pluginFault, "the plugin answered the unknown status \(status)")
+        }
+        let message = Self.text(error.message)
+        var result = CoderError(code, message.isEmpty ? fallback : message, coder: coder)
+        let domain = Self.text(error.domain)
+        if !domain.isEmpty { result.domain = domain }
+        let feature = Self.text(error.feature)
+        if !feature.isEmpty { result.feature = feature }
+        if error.input_offset > 0 { result.inputOffset = error.input_offset }
+        if status == CPI_LIMIT {
+            let index = Int(error.limit_id)
+            result.limit = CoderError.Limit(
+                name: Self.limitNames.indices.contains(index) ? Self.limitNames[index] : "limit \(index)",
+                allowed: error.limit_allowed, requested: error.limit_requested)
+            result.hint = "raise it with --limits if the source is trusted"
+        }
+        return result
+    }
+
+    /// The text of a fixed field; never reads past it, whatever the plugin left in it.
+    private static func text<T>(_ field: T) -> String {
+        unsafe withUnsafeBytes(of: field) { bytes in
+            let text = unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            // Somebody's words, shown on a terminal: no control characters.
+            return String(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) })
+        }
+    }
+}

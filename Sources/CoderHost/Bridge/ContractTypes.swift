@@ -1,0 +1,169 @@
+import CCoderPlugin
+import ImageModel
+
+extension PixelFormat {
+    /// Reads a format that a plugin answered; nil when it is none this version knows.
+    init?(_ raw: cpi_pixel_format) {
+        guard let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
+            let alpha = Alpha(rawValue: raw.alpha), channels.hasAlpha == (alpha != .none)
+        else { return nil }
+        self.init(channels, bits: Int(raw.bits), numeric: numeric, alpha: alpha)
+        if !isValid { return nil }
+    }
+
+    var contract: cpi_pixel_format {
+        cpi_pixel_format(
+            channels: channels.rawValue, numeric: numeric.rawValue, bits: UInt8(bits), alpha: alpha.rawValue,
+            reserved: 0)
+    }
+}
+
+extension PixelRect {
+    init(_ raw: cpi_rect) {
+        self.init(x: Int(raw.x), y: Int(raw.y), width: Int(raw.width), height: Int(raw.height))
+    }
+
+    var contract: cpi_rect {
+        cpi_rect(x: UInt32(clamping: x), y: UInt32(clamping: y), width: UInt32(clamping: width), height: UInt32(clamping: height))
+    }
+}
+
+extension ImageInfo {
+    /// Reads the facts a plugin answered.
+    ///
+    /// - Throws: `.pluginFault` for facts that cannot be.
+    init(_ raw: cpi_image_info) throws(CoderError) {
+        guard let native = PixelFormat(raw.native) else {
+            throw CoderError(.pluginFault, "the plugin reports a pixel format that does not exist")
+        }
+        let flags = raw.flags
+        var color = ColorDescription()
+        if raw.color.flags & CPI_COLOR_HAS_CICP != 0 {
+            color.codePoints = CodePoints(
+                primaries: raw.color.primaries, transfer: raw.color.transfer, matrix: raw.color.matrix,
+                isFullRange: raw.color.full_range != 0)
+        }
+        color.hasProfile = raw.color.flags & CPI_COLOR_HAS_ICC != 0
+        color.prefersCodePoints = raw.color.flags & CPI_COLOR_PREFER_CICP != 0
+        let loops: LoopCount =
+            switch raw.loop_kind {
+            case CPI_LOOPS_COUNT: .plays(Int(clamping: raw.loop_count))
+            case CPI_LOOPS_INFINITE: .infinite
+            default: .unknown
+            }
+        let density: PixelDensity? =
+            switch raw.density_unit {
+            case CPI_DENSITY_METER: .perMeter(x: raw.density_x, y: raw.density_y)
+            case CPI_DENSITY_ASPECT: .aspect(x: raw.density_x, y: raw.density_y)
+            default: nil
+            }
+        let background = raw.background
+        self.init(
+            size: PixelSize(Int(raw.width), Int(raw.height)), nativeFormat: native,
+            bitDepth: min(64, Int(raw.bit_depth)), hasAlpha: flags & CPI_IMAGE_HAS_ALPHA != 0,
+            orientation: Orientation(rawValue: Int(raw.orientation)),
+            orientationApplied: flags & CPI_IMAGE_ORIENTATION_APPLIED != 0,
+            frameCount: flags & CPI_IMAGE_FRAME_COUNT_KNOWN != 0 ? Int(raw.frame_count) : nil, loopCount: loops,
+            isAnimated: flags & CPI_IMAGE_ANIMATED != 0, isLossy: flags & CPI_IMAGE_LOSSY != 0, color: color,
+            density: density,
+            background: flags & CPI_IMAGE_HAS_BACKGROUND != 0
+                ? RGBAColor(red: background.0, green: background.1, blue: background.2, alpha: background.3) : nil,
+            thumbnailCount: min(64, Int(raw.thumbnail_count)))
+    }
+
+    var contract: cpi_image_info {
+        var raw = cpi_image_info()
+        raw.size = UInt32(MemoryLayout<cpi_image_info>.size)
+        raw.width = UInt32(clamping: size.width)
+        raw.height = UInt32(clamping: size.height)
+        raw.orientation = UInt32(orientation?.rawValue ?? 0)
+        raw.bit_depth = UInt32(clamping: bitDepth)
+        raw.frame_count = UInt32(clamping: frameCount ?? 0)
+        raw.native = nativeFormat.contract
+        raw.thumbnail_count = UInt32(clamping: thumbnailCount)
+        if hasAlpha { raw.flags |= CPI_IMAGE_HAS_ALPHA }
+        if frameCount != nil { raw.flags |= CPI_IMAGE_FRAME_COUNT_KNOWN }
+        if orientationApplied { raw.flags |= CPI_IMAGE_ORIENTATION_APPLIED }
+        if isLossy { raw.flags |= CPI_IMAGE_LOSSY }
+        if isAnimated { raw.flags |= CPI_IMAGE_ANIMATED }
+        switch loopCount {
+        case .unknown: raw.loop_kind = CPI_LOOPS_UNKNOWN
+        case .plays(let count):
+            raw.loop_kind = CPI_LOOPS_COUNT
+            raw.loop_count = UInt64(clamping: count)
+        case .infinite: raw.loop_kind = CPI_LOOPS_INFINITE
+        }
+        raw.color.size = UInt32(MemoryLayout<cpi_color>.size)
+        if let points = color.codePoints {
+            raw.color.flags |= CPI_COLOR_HAS_CICP
+            raw.color.primaries = points.primaries
+            raw.color.transfer = points.transfer
+            raw.color.matrix = points.matrix
+            raw.color.full_range = points.isFullRange ? 1 : 0
+        }
+        if color.hasProfile { raw.color.flags |= CPI_COLOR_HAS_ICC }
+        if color.prefersCodePoints { raw.color.flags |= CPI_COLOR_PREFER_CICP }
+        switch density {
+        case .perMeter(let x, let y): (raw.density_unit, raw.density_x, raw.density_y) = (CPI_DENSITY_METER, x, y)
+        case .aspect(let x, let y): (raw.density_unit, raw.density_x, raw.density_y) = (CPI_DENSITY_ASPECT, x, y)
+        case nil: raw.density_unit = CPI_DENSITY_NONE
+        }
+        if let background {
+            raw.flags |= CPI_IMAGE_HAS_BACKGROUND
+            raw.background = (background.red, background.green, background.blue, background.alpha)
+        }
+        return raw
+    }
+}
+
+extension FrameInfo {
+    /// Reads a frame a plugin answered.
+    ///
+    /// - Throws: `.pluginFault` for a blend or disposal that does not exist.
+    init(_ raw: cpi_frame_info) throws(CoderError) {
+        guard let blend = Blend(rawValue: raw.blend), let disposal = Disposal(rawValue: raw.disposal) else {
+            throw CoderError(.pluginFault, "the plugin reports a frame whose blend or disposal does not exist")
+        }
+        self.init(
+            index: Int(raw.index), rect: PixelRect(raw.rect),
+            duration: FrameDuration(raw.duration.numerator, over: raw.duration.denominator), blend: blend,
+            disposal: disposal, hasAlpha: raw.flags & CPI_FRAME_HAS_ALPHA != 0,
+            isIndependent: raw.flags & CPI_FRAME_INDEPENDENT != 0)
+    }
+
+    var contract: cpi_frame_info {
+        var raw = cpi_frame_info()
+        raw.size = UInt32(MemoryLayout<cpi_frame_info>.size)
+        raw.index = UInt32(clamping: index)
+        raw.rect = rect.contract
+        raw.duration = cpi_rational(numerator: duration.numerator, denominator: duration.denominator)
+        raw.blend = blend.rawValue
+        raw.disposal = disposal.rawValue
+        if hasAlpha { raw.flags |= CPI_FRAME_HAS_ALPHA }
+        if isIndependent { raw.flags |= CPI_FRAME_INDEPENDENT }
+        return raw
+    }
+}
+
+extension DecodeLimits {
+    func contract(deadline: UInt64) -> cpi_limits {
+        var raw = cpi_limits()
+        raw.size = UInt32(MemoryLayout<cpi_limits>.size)
+        raw.max_width = UInt32(clamping: maxSide)
+        raw.max_height = UInt32(clamping: maxSide)
+        raw.max_frames = UInt32(clamping: maxFrames)
+        raw.max_pixels = UInt64(clamping: maxPixels)
+        raw.max_total_pixels = UInt64(clamping: maxTotalPixels)
+        raw.max_alloc = UInt64(clamping: maxDecodedBytes)
+        raw.max_total_alloc = UInt64(clamping: maxDecodedBytes)
+        raw.max_metadata_bytes = UInt64(clamping: maxMetadataBytes)
+        raw.max_input_bytes = UInt64(clamping: maxInputBytes)
+        raw.max_output_bytes = UInt64(clamping: maxOutputBytes)
+        raw.max_nesting = UInt32(clamping: maxNesting)
+        raw.max_threads = UInt32(clamping: maxThreads)
+        raw.deadline = deadline
+        raw.max_scans = UInt32(clamping: maxScans)
+        raw.max_ratio = UInt32(clamping: maxRatio)
+        return raw
+    }
+}

@@ -1,0 +1,136 @@
+import CHostSystem
+import Glibc
+
+/// A system call that failed.
+package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+    package var code: Int32
+
+    package init(_ code: Int32) { self.code = code }
+    /// The error of the call just made.
+    package static var last: SystemError { SystemError(errno) }
+
+    package var description: String {
+        guard let text = unsafe strerror(code) else { return "error \(code)" }
+        return unsafe String(cString: text)
+    }
+}
+
+/// What tells one version of a file from another.
+package struct FileIdentity: Sendable, Hashable {
+    package var device: UInt64
+    package var inode: UInt64
+    package var size: Int
+    package var modified: Int
+    package var changed: Int
+}
+
+/// The facts of a file that the host decides by.
+package struct FileStatus: Sendable, Hashable {
+    package var identity: FileIdentity
+    package var mode: UInt32
+    package var owner: UInt32
+
+    init(_ raw: stat) {
+        identity = FileIdentity(
+            device: UInt64(raw.st_dev), inode: UInt64(raw.st_ino), size: Int(raw.st_size),
+            modified: Int(raw.st_mtim.tv_sec) &* 1_000_000_000 &+ Int(raw.st_mtim.tv_nsec),
+            changed: Int(raw.st_ctim.tv_sec) &* 1_000_000_000 &+ Int(raw.st_ctim.tv_nsec))
+        mode = raw.st_mode
+        owner = raw.st_uid
+    }
+
+    package var isRegular: Bool { mode & S_IFMT == S_IFREG }
+    package var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
+    package var size: Int { identity.size }
+
+    /// The facts of what stands at `path`.
+    package static func of(_ path: String, followingLinks: Bool = true) -> FileStatus? {
+        var raw = stat()
+        let status = unsafe followingLinks ? stat(path, &raw) : lstat(path, &raw)
+        return status == 0 ? FileStatus(raw) : nil
+    }
+}
+
+/// An open file; closed when the last reference goes.
+package final class File: Sendable {
+    package let descriptor: Int32
+
+    /// Takes over a descriptor.
+    package init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Opens for reading; never waits for a FIFO's other end.
+    package init(reading path: String) throws(SystemError) {
+        let result = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        if result < 0 { throw .last }
+        descriptor = result
+    }
+
+    deinit { close(descriptor) }
+
+    package func status() throws(SystemError) -> FileStatus {
+        var raw = stat()
+        if unsafe fstat(descriptor, &raw) != 0 { throw .last }
+        return FileStatus(raw)
+    }
+
+    /// Reads up to `count` bytes from `offset`; fewer only at the end of the file.
+    package func bytes(at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let start = filled
+            let done = unsafe result.withUnsafeMutableBytes { buffer in
+                unsafe pread(descriptor, buffer.baseAddress! + start, count - start, offset + start)
+            }
+            if done < 0 {
+                if errno == EINTR { continue }
+                throw .last
+            }
+            if done == 0 { break }
+            filled += done
+        }
+        result.removeLast(count - filled)
+        return result
+    }
+}
+
+/// Names in a directory, sorted by their bytes.
+package func directoryEntries(_ path: String) throws(SystemError) -> [String] {
+    guard let stream = unsafe opendir(path) else { throw .last }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+        let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+            unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+        }
+        if name != "." && name != ".." { names.append(name) }
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+}
+
+/// The path without links and dots; nil when a part of it does not exist.
+package func resolvedPath(_ path: String) -> String? {
+    guard let result = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(result) }
+    return unsafe String(cString: result)
+}
+
+/// The value of an environment variable; nil when it is not set.
+package func environment(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+}
+
+/// An environment variable that names places to load code from: ignored in a process with raised privileges.
+package func trustedEnvironment(_ name: String) -> String? {
+    guard let value = unsafe host_secure_getenv(name) else { return nil }
+    return unsafe String(cString: value)
+}
+
+/// The path of the running executable.
+package let executablePath: String? = {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
+    guard count > 0, count < buffer.count else { return nil }
+    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+}()

@@ -1,0 +1,26 @@
+import CCoderPlugin
+
+/// The version of this package.
+public let coderHostVersion = "0.1.0"
+
+/// The host as an entry function sees it; lives as long as the process.
+enum HostTable {
+    // Written once, before anybody reads it, and never again.
+    nonisolated(unsafe) static let pointer: UnsafePointer<cpi_host> = {
+        let table = UnsafeMutablePointer<cpi_host>.allocate(capacity: 1)
+        unsafe table.initialize(
+            to: cpi_host(
+                size: UInt32(MemoryLayout<cpi_host>.size), abi_minor: UInt32(CPI_ABI_MINOR),
+                name: constant("coderhost"), version: constant(coderHostVersion), ctx: nil,
+                // This version lends nothing beyond the services of a session.
+                get: { _, _ in nil }))
+        return unsafe UnsafePointer(table)
+    }()
+
+    private static func constant(_ text: String) -> UnsafePointer<CChar> {
+        let bytes = Array(text.utf8CString)
+        let memory = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+        unsafe memory.initialize(from: bytes, count: bytes.count)
+        return unsafe UnsafePointer(memory)
+    }
+}

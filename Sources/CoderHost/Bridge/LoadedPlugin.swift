@@ -1,0 +1,206 @@
+import CCoderPlugin
+import CHostSystem
+import Glibc
+import ImageModel
+import Synchronization
+
+/// A plugin mapped into this process; never unloaded.
+// Sendable because: everything it points to is constant for the life of the process.
+@safe final class LoadedPlugin: @unchecked Sendable {
+    /// A coder of the plugin, copied so that a shorter struct of an older plugin reads as if it had been whole.
+    @safe struct Coder {
+        let pointer: UnsafePointer<cpi_coder>
+        let decoder: cpi_decoder_api?
+        let encoder: cpi_encoder_api?
+    }
+
+    let id: String
+    private let coders: [String: Coder]
+    /// Held during every call into a plugin that declares itself serial.
+    private let serial = Mutex<Void>(())
+    private let isSerial: Bool
+
+    func coder(_ id: String) -> Coder? { coders[id] }
+
+    /// Calls into the plugin, one thread at a time where it asked for that.
+    @inline(__always)
+    func enter<R>(_ body: () -> R) -> R {
+        isSerial ? serial.withLock { _ in body() } : body()
+    }
+
+    private init(_ plugin: cpi_plugin, coders: [String: Coder]) {
+        unsafe id = String(cString: plugin.id)
+        self.coders = coders
+        isSerial = unsafe plugin.concurrency == CPI_CONCURRENCY_SERIAL
+    }
+
+    // MARK: Loading
+
+    /// What became of a file, by version of the file; the same for every host in this process.
+    private static let known = Mutex<[FileIdentity: Result<LoadedPlugin, PluginRefusal>]>([:])
+    /// Held while a plugin is mapped and initialised: the contract promises that this happens once, with no other call
+    /// in flight.
+    private static let loading = Mutex<Void>(())
+
+    /// What is already known of a file; nil when nothing of it has run yet.
+    static func outcome(of identity: FileIdentity) -> Result<LoadedPlugin, PluginRefusal>? {
+        known.withLock { $0[identity] }
+    }
+
+    /// Maps the plugin of a record, or answers what became of it before.
+    static func load(_ record: PluginRecord) -> Result<LoadedPlugin, PluginRefusal> {
+        guard let identity = record.identity, let manifest = record.manifest else {
+            return .failure(PluginRefusal(record.status))
+        }
+        if let outcome = outcome(of: identity) { return outcome }
+        return loading.withLock { _ in
+            if let outcome = outcome(of: identity) { return outcome }
+            let result: Result<LoadedPlugin, PluginRefusal>
+            do throws(PluginRefusal) {
+                result = .success(try map(record, identity, manifest))
+            } catch {
+                result = .failure(error)
+            }
+            known.withLock { $0[identity] = result }
+            return result
+        }
+    }
+
+    private static func map(
+        _ record: PluginRecord, _ identity: FileIdentity, _ manifest: PluginManifest
+    ) throws(PluginRefusal) -> LoadedPlugin {
+        let path = try sealedCopy(record, identity) ?? record.path
+        guard let handle = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+            let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "dlopen failed"
+            throw PluginRefusal(.missingLibrary, reason, "install what is missing (ldd \(record.path))")
+        }
+        guard let symbol = unsafe dlsym(handle, CPI_ENTRY_SYMBOL) else {
+            throw PluginRefusal(.notAPlugin, "it does not export \(CPI_ENTRY_SYMBOL)", "export that symbol")
+        }
+        typealias Entry = @convention(c) (
+            UnsafePointer<cpi_host>, UnsafeMutablePointer<cpi_error>
+        ) -> UnsafePointer<cpi_plugin>?
+        let entry = unsafe unsafeBitCast(symbol, to: Entry.self)
+        var call = ContractCall()
+        guard let pointer = unsafe entry(HostTable.pointer, &call.error) else {
+            let error = call.failure(call.error.code == CPI_OK ? CPI_INTERNAL : call.error.code, coder: manifest.id)
+            throw PluginRefusal(.initFailed, error?.message ?? "its entry function failed", "see the plugin's own documentation")
+        }
+        return try unsafe adopt(pointer, manifest)
+    }
+
+    /// Compares what the plugin reports with its manifest, and initialises it.
+    private static func adopt(
+        _ pointer: UnsafePointer<cpi_plugin>, _ manifest: PluginManifest
+    ) throws(PluginRefusal) -> LoadedPlugin {
+        func lying(_ what: String) -> PluginRefusal {
+            PluginRefusal(.lyingManifest, what, "correct the manifest and rebuild")
+        }
+        guard let plugin = unsafe importStruct(pointer, minimum: \.`init`, required: [\.id, \.version, \.coder]) else {
+            throw lying("its plugin struct is too short or incomplete")
+        }
+        let id = unsafe String(cString: plugin.id)
+        let version = unsafe String(cString: plugin.version)
+        if id != manifest.id { throw lying("it calls itself \(id), its manifest \(manifest.id)") }
+        if version != manifest.version { throw lying("it is version \(version), its manifest says \(manifest.version)") }
+        let needed = unsafe Int(plugin.abi_minor_needed)
+        if needed != manifest.abiMinorNeeded { throw lying("it needs minor \(needed), its manifest says \(manifest.abiMinorNeeded)") }
+        guard unsafe Int(plugin.coder_count) == manifest.coders.count else {
+            throw lying("it has \(unsafe plugin.coder_count) coders, its manifest \(manifest.coders.count)")
+        }
+        // A plugin that answers an id nobody can know would answer any.
+        if let get = unsafe plugin.get, unsafe get("coderhost.no-such-extension/1") != nil {
+            throw lying("it claims to know an extension that does not exist")
+        }
+        var coders: [String: Coder] = [:]
+        for index in unsafe 0..<plugin.coder_count {
+            guard let coder = unsafe plugin.coder(index),
+                let raw = unsafe importStruct(coder, minimum: \.encoder, required: [\.id])
+            else { throw lying("coder \(index) is missing or incomplete") }
+            let coderID = unsafe String(cString: raw.id)
+            guard let described = manifest.coders.first(where: { $0.id == coderID }) else {
+                throw lying("its coder \(coderID) is not in its manifest")
+            }
+            // Roles this version has no name for are compared by nobody.
+            let knownRoles = CoderRoles.names.reduce(into: CoderRoles()) { $0.insert($1.role) }
+            let roles = unsafe CoderRoles(rawValue: raw.roles).intersection(knownRoles)
+            guard roles == described.roles else {
+                throw lying(
+                    "\(coderID) has the roles \(roles.names.joined(separator: " ")), its manifest says "
+                        + described.roles.names.joined(separator: " "))
+            }
+            let decoder = unsafe raw.decoder.flatMap { unsafe importDecoder($0) }
+            let encoder = unsafe raw.encoder.flatMap { unsafe importEncoder($0) }
+            guard (decoder != nil) == roles.contains(.decode), (encoder != nil) == roles.contains(.encode)
+            else { throw lying("\(coderID) has no complete table for a role it claims, or one for a role it does not") }
+            unsafe coders[coderID] = Coder(pointer: coder, decoder: decoder, encoder: encoder)
+        }
+        if let initialise = unsafe plugin.`init` {
+            var call = ContractCall()
+            let status = unsafe initialise(&call.error)
+            if status != CPI_OK {
+                let error = call.failure(status < 0 ? status : CPI_INTERNAL, coder: id)
+                throw PluginRefusal(
+                    .initFailed, error?.message ?? "it could not be initialised", "see the plugin's own documentation")
+            }
+        }
+        return unsafe LoadedPlugin(plugin, coders: coders)
+    }
+
+    /// Everything up to `get` was there from 1.0 on; `get` itself and what follows may be absent.
+    private static func importDecoder(_ pointer: UnsafePointer<cpi_decoder_api>) -> cpi_decoder_api? {
+        unsafe importStruct(
+            pointer, minimum: \.get,
+            required: [\.open, \.close, \.set_source, \.read_header, \.next_frame, \.decode])
+    }
+
+    private static func importEncoder(_ pointer: UnsafePointer<cpi_encoder_api>) -> cpi_encoder_api? {
+        unsafe importStruct(
+            pointer, minimum: \.get, required: [\.open, \.close, \.accept, \.begin, \.add_frame, \.finish])
+    }
+
+    /// An immutable copy of the file, as a path for the loader; nil where it has to be loaded from its own place.
+    ///
+    /// Loading a copy makes it harmless to overwrite a plugin that is in use, and lets a replaced file be loaded beside
+    /// the old one, which the loader would otherwise take for the same.
+    private static func sealedCopy(_ record: PluginRecord, _ identity: FileIdentity) throws(PluginRefusal) -> String? {
+        // Libraries beside the plugin are found relative to its place, which a copy does not have.
+        if record.needsOrigin { return nil }
+        let file: File
+        do throws(SystemError) {
+            file = try File(reading: record.path)
+            guard try file.status().identity == identity else {
+                throw SystemError(ESTALE)
+            }
+        } catch {
+            let why = error.code == ESTALE ? "it changed since it was examined" : "it cannot be read: \(error)"
+            throw PluginRefusal(.notAPlugin, why, "try again")
+        }
+        let copy = unsafe host_memfd_executable(record.fileName)
+        guard copy >= 0 else { return nil }
+        var offset = 0
+        while offset < identity.size {
+            let count = unsafe sendfile(copy, file.descriptor, &offset, identity.size - offset)
+            if count <= 0 {
+                close(copy)
+                return nil
+            }
+        }
+        guard host_seal(copy) == 0 else {
+            close(copy)
+            return nil
+        }
+        // The descriptor stays open for good: its number is the name the loader knows the copy by.
+        return "/proc/self/fd/\(copy)"
+    }
+}
+
+/// Why a plugin was not loaded.
+struct PluginRefusal: Error, Sendable, Hashable {
+    var status: PluginStatus
+
+    init(_ status: PluginStatus) { self.status = status }
+    init(_ state: PluginStatus.State, _ reason: String, _ remedy: String) {
+        status = PluginStatus(state, reason: reason, remedy: remedy)
+    }
+}

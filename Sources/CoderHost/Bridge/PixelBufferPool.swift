@@ -1,0 +1,91 @@
+import Glibc
+package import ImageModel
+import Synchronization
+
+/// Recycles the memory of large pictures, because fresh pages are the dearest part of a decode.
+///
+/// Buffers are handed out with what was in them before: whoever takes one fills it completely, or asks for a clean one.
+package final class PixelBufferPool: Sendable {
+    // Sendable because: the address is owned by the pool until it is handed out.
+    @safe private struct Block: @unchecked Sendable {
+        let memory: UnsafeMutableRawPointer
+        let count: Int
+    }
+
+    private struct State {
+        var blocks: [Block] = []
+        var total = 0
+    }
+
+    private let state = Mutex(State())
+    /// Bytes kept for reuse.
+    private let maxKept: Int
+
+    package init(maxKept: Int = 256 << 20) { self.maxKept = maxKept }
+
+    package static let shared = PixelBufferPool()
+
+    /// A buffer whose rows have no padding.
+    ///
+    /// - Throws: `.invalidArgument`, `.outOfMemory`.
+    package func take(_ size: PixelSize, _ format: PixelFormat, clean: Bool) throws(CoderError) -> PixelBuffer {
+        let (stride, count) = try PixelBuffer.layout(size: size, format: format)
+        if let block = reuse(count) {
+            if clean { unsafe memset(block.memory, 0, count) }
+            return unsafe buffer(size, format, stride, block.memory, block.count)
+        }
+        guard let memory = unsafe LargeMemory.allocate(count) else {
+            throw CoderError(
+                .outOfMemory, "no memory for \(size) pixels, \(count) bytes", hint: "free memory, or lower --limits")
+        }
+        return unsafe buffer(size, format, stride, memory, count)
+    }
+
+    private func buffer(
+        _ size: PixelSize, _ format: PixelFormat, _ stride: Int, _ memory: UnsafeMutableRawPointer, _ count: Int
+    ) -> PixelBuffer {
+        unsafe PixelBuffer(size: size, format: format, stride: stride, memory: memory, byteCount: count) {
+            [weak self] memory, count in
+            if let self { unsafe self.give(memory, count) } else { unsafe LargeMemory.release(memory, count) }
+        }
+    }
+
+    /// A kept block that is large enough and not more than a quarter too large.
+    private func reuse(_ count: Int) -> Block? {
+        guard count >= LargeMemory.mappedFrom else { return nil }
+        return state.withLock { state -> Block? in
+            guard let index = state.blocks.lastIndex(where: { $0.count >= count && $0.count <= count + count / 4 })
+            else { return nil }
+            let block = state.blocks.remove(at: index)
+            state.total -= block.count
+            return block
+        }
+    }
+
+    private func give(_ memory: UnsafeMutableRawPointer, _ count: Int) {
+        var dropped: [Block] = []
+        guard count >= LargeMemory.mappedFrom, count <= maxKept else {
+            unsafe LargeMemory.release(memory, count)
+            return
+        }
+        let block = unsafe Block(memory: memory, count: count)
+        dropped = state.withLock { state in
+            state.blocks.append(block)
+            state.total += count
+            var old: [Block] = []
+            while state.total > maxKept, let first = state.blocks.first {
+                state.blocks.removeFirst()
+                state.total -= first.count
+                old.append(first)
+            }
+            return old
+        }
+        for block in dropped { unsafe LargeMemory.release(block.memory, block.count) }
+    }
+
+    deinit {
+        state.withLock { state in
+            for block in state.blocks { unsafe LargeMemory.release(block.memory, block.count) }
+        }
+    }
+}

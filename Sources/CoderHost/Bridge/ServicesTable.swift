@@ -1,0 +1,115 @@
+import CCoderPlugin
+import Glibc
+import ImageModel
+
+/// The callbacks and limits of one session, at addresses that stay valid as long as this object lives.
+@safe final class ServicesTable {
+    let context: SessionContext
+    private let services: UnsafeMutablePointer<cpi_services>
+    private let limits: UnsafeMutablePointer<cpi_limits>
+
+    var servicesPointer: UnsafePointer<cpi_services> { unsafe UnsafePointer(services) }
+    var limitsPointer: UnsafePointer<cpi_limits> { unsafe UnsafePointer(limits) }
+
+    init(_ context: SessionContext) {
+        self.context = context
+        unsafe services = .allocate(capacity: 1)
+        unsafe limits = .allocate(capacity: 1)
+        unsafe limits.initialize(to: context.limits.contract(deadline: context.deadline))
+        unsafe services.initialize(
+            to: cpi_services(
+                size: UInt32(MemoryLayout<cpi_services>.size), flags: 0,
+                ctx: Unmanaged.passUnretained(context).toOpaque(),
+                allocate: { ctx, count in
+                    guard let size = Int(exactly: count), size <= Int.max - 16,
+                        unsafe sessionContext(ctx).reserve(size), let block = unsafe malloc(size + 16)
+                    else { return nil }
+                    // The size stands in front, so that release can give it back to the budget.
+                    unsafe block.storeBytes(of: size, as: Int.self)
+                    return unsafe block + 16
+                },
+                release: { ctx, memory in
+                    guard let memory = unsafe memory else { return }
+                    let block = unsafe memory - 16
+                    _ = unsafe sessionContext(ctx).reserve(-block.load(as: Int.self))
+                    unsafe free(block)
+                },
+                budget: { ctx, delta in
+                    unsafe sessionContext(ctx).reserve(Int(delta)) ? CPI_OK : CPI_LIMIT
+                },
+                poll: { ctx in
+                    let context = unsafe sessionContext(ctx)
+                    if context.isCancelled { return CPI_CANCELLED }
+                    return context.isLate ? CPI_DEADLINE : CPI_CONTINUE
+                },
+                log: { ctx, severity, message in
+                    guard severity >= CPI_LOG_WARNING else { return }
+                    let text = unsafe String(cString: message)
+                    unsafe sessionContext(ctx).warn(String(text.prefix(512)))
+                },
+                progress: { ctx, done, total in
+                    unsafe sessionContext(ctx).progress(Int(clamping: done), Int(clamping: total))
+                },
+                now: { _ in monotonicNow() },
+                thread_hint: { ctx in
+                    // One thread for each session: a batch keeps the other cores busy by itself.
+                    let wanted = unsafe sessionContext(ctx).options.integer(OptionKey.threads) ?? 1
+                    let allowed = unsafe sessionContext(ctx).limits.maxThreads
+                    return UInt32(clamping: max(1, allowed > 0 ? min(wanted, allowed) : wanted))
+                }))
+    }
+
+    deinit {
+        unsafe services.deallocate()
+        unsafe limits.deallocate()
+    }
+}
+
+/// The session a callback is for.
+private func sessionContext(_ ctx: UnsafeMutableRawPointer?) -> SessionContext {
+    unsafe Unmanaged<SessionContext>.fromOpaque(ctx!).takeUnretainedValue()
+}
+
+/// Lends options to a plugin for one call.
+func withOptions<R>(_ options: CoderOptions, _ body: (UnsafePointer<cpi_options>) -> R) -> R {
+    // Everything a cpi_option points to lives in one arena until the call is over.
+    var arena: [UnsafeMutablePointer<UInt8>] = unsafe []
+    func copy(_ bytes: some Collection<UInt8>) -> UnsafeMutablePointer<UInt8> {
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count + 1)
+        var at = 0
+        for byte in bytes {
+            unsafe memory[at] = byte
+            at += 1
+        }
+        unsafe memory[at] = 0
+        unsafe arena.append(memory)
+        return unsafe memory
+    }
+    var items: [cpi_option] = unsafe []
+    for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
+        let name = unsafe copy(key.utf8)
+        var item = unsafe cpi_option(
+            size: UInt32(MemoryLayout<cpi_option>.size), type: 0, flags: 0, reserved: 0,
+            key: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), integer: 0, real: 0, bytes: nil, length: 0)
+        switch value {
+        case .bool(let flag): unsafe (item.type, item.integer, item.real) = (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0)
+        case .integer(let number): unsafe (item.type, item.integer, item.real) = (CPI_OPTION_I64, number, Double(number))
+        case .real(let number):
+            unsafe (item.type, item.integer, item.real) = (CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number)
+        case .string(let text):
+            unsafe (item.type, item.length) = (CPI_OPTION_STRING, UInt64(text.utf8.count))
+            unsafe item.bytes = UnsafePointer(copy(text.utf8))
+        case .bytes(let bytes):
+            unsafe (item.type, item.length) = (CPI_OPTION_BYTES, UInt64(bytes.count))
+            unsafe item.bytes = UnsafePointer(copy(bytes))
+        }
+        unsafe items.append(item)
+    }
+    defer { for unsafe memory in unsafe arena { unsafe memory.deallocate() } }
+    return unsafe items.withUnsafeBufferPointer { buffer in
+        var all = unsafe cpi_options(
+            size: UInt32(MemoryLayout<cpi_options>.size), count: UInt32(buffer.count),
+            stride: UInt64(MemoryLayout<cpi_option>.stride), items: buffer.baseAddress)
+        return unsafe withUnsafePointer(to: &all) { unsafe body($0) }
+    }
+}

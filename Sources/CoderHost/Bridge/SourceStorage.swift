@@ -1,0 +1,171 @@
+import CCoderPlugin
+import Glibc
+import ImageModel
+import Synchronization
+
+/// Memory that holds input bytes at an address that never changes.
+// Sendable because: bytes below `available` are never written again, and `available` is published after they were.
+@safe final class SourceStorage: @unchecked Sendable {
+    private let memory: UnsafeMutableRawPointer?
+    private let capacity: Int
+    private let watermark: Atomic<Int>
+    private let complete: Atomic<Bool>
+
+    /// Copies bytes.
+    init(copying bytes: [UInt8]) {
+        capacity = bytes.count
+        unsafe memory = LargeMemory.allocate(max(1, capacity))
+        guard let memory = unsafe memory else {
+            watermark = Atomic(0)
+            complete = Atomic(true)
+            return
+        }
+        unsafe bytes.withUnsafeBytes { unsafe memory.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(memory), byteCount: $0.count) }
+        watermark = Atomic(bytes.count)
+        complete = Atomic(true)
+    }
+
+    /// Reserves address space; pages are taken as bytes arrive.
+    init(capacity: Int) throws(CoderError) {
+        self.capacity = capacity
+        unsafe memory = LargeMemory.allocate(max(1, capacity))
+        watermark = Atomic(0)
+        complete = Atomic(false)
+        if unsafe memory == nil { throw CoderError(.outOfMemory, "no memory for \(capacity) bytes of input") }
+    }
+
+    /// Reads a file to its end.
+    init(path: String, maxBytes: Int) throws(CoderError) {
+        let file: File
+        let size: Int
+        do throws(SystemError) {
+            file = path == "-" ? File(descriptor: dup(STDIN_FILENO)) : try File(reading: path)
+            let status = try file.status()
+            if status.isDirectory { throw SystemError(EISDIR) }
+            size = status.isRegular ? status.size : 0
+        } catch {
+            throw Self.error(error)
+        }
+        if maxBytes > 0 && size > maxBytes {
+            throw .limit("the input's byte count", allowed: maxBytes, requested: size)
+        }
+        // A pipe has no size: memory grows by doubling until its end is seen.
+        var room = size > 0 ? size : 1 << 16
+        guard var target = unsafe LargeMemory.allocate(room) else {
+            throw CoderError(.outOfMemory, "no memory for \(room) bytes of input")
+        }
+        var filled = 0
+        while true {
+            if filled == room {
+                // A regular file's size may have been wrong, as for /proc: one more byte tells.
+                var probe: UInt8 = 0
+                let count = unsafe read(file.descriptor, &probe, 1)
+                if count == 0 { break }
+                guard count > 0, let larger = unsafe LargeMemory.allocate(room * 2) else {
+                    unsafe LargeMemory.release(target, room)
+                    throw count < 0 ? Self.error(.last) : CoderError(.outOfMemory, "no memory for the input")
+                }
+                unsafe larger.copyMemory(from: target, byteCount: filled)
+                unsafe larger.storeBytes(of: probe, toByteOffset: filled, as: UInt8.self)
+                unsafe LargeMemory.release(target, room)
+                unsafe target = larger
+                room *= 2
+                filled += 1
+            }
+            let count = unsafe read(file.descriptor, target + filled, room - filled)
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EAGAIN {
+                    // A FIFO opened without waiting for its writer.
+                    var wait = pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0)
+                    _ = unsafe poll(&wait, 1, -1)
+                    continue
+                }
+                let problem = SystemError.last
+                unsafe LargeMemory.release(target, room)
+                throw Self.error(problem)
+            }
+            if count == 0 { break }
+            filled += count
+            if maxBytes > 0 && filled > maxBytes {
+                unsafe LargeMemory.release(target, room)
+                throw .limit("the input's byte count", allowed: maxBytes, requested: filled)
+            }
+        }
+        unsafe memory = target
+        capacity = room
+        watermark = Atomic(filled)
+        complete = Atomic(true)
+    }
+
+    private static func error(_ error: SystemError) -> CoderError {
+        switch error.code {
+        case ENOENT, ENOTDIR: CoderError(.notFound, "there is no such file", hint: "check the path")
+        case EISDIR:
+            CoderError(.inputOutput, "it is a directory", hint: "name the files in it, for example with a wildcard")
+        case EACCES, EPERM: CoderError(.inputOutput, "reading it is not allowed", hint: "check its permissions")
+        default: CoderError(.inputOutput, "it cannot be read: \(error)")
+        }
+    }
+
+    deinit {
+        if let memory = unsafe memory { unsafe LargeMemory.release(memory, max(1, capacity)) }
+    }
+
+    var available: Int { watermark.load(ordering: .acquiring) }
+    var isComplete: Bool { complete.load(ordering: .acquiring) }
+
+    func append(_ bytes: [UInt8]) throws(CoderError) {
+        let start = available
+        if isComplete { throw CoderError(.misuse, "the source was finished before") }
+        guard let memory = unsafe memory, bytes.count <= capacity - start else {
+            throw .limit("the input's byte count", allowed: capacity, requested: start + bytes.count)
+        }
+        unsafe bytes.withUnsafeBytes { source in
+            if let base = source.baseAddress { unsafe (memory + start).copyMemory(from: base, byteCount: source.count) }
+        }
+        watermark.store(start + bytes.count, ordering: .releasing)
+    }
+
+    func finish() { complete.store(true, ordering: .releasing) }
+
+    func bytes(_ range: Range<Int>) -> [UInt8] {
+        let part = range.clamped(to: 0..<available)
+        guard let memory = unsafe memory, !part.isEmpty else { return [] }
+        return unsafe Array(UnsafeRawBufferPointer(start: memory + part.lowerBound, count: part.count))
+    }
+
+    func withBytes<R, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+        let view = unsafe UnsafeRawBufferPointer(start: memory, count: available)
+        return try unsafe body(view.bytes)
+    }
+
+    /// The source as a plugin sees it; valid as long as this object lives.
+    func contract() -> cpi_source {
+        let complete = isComplete
+        return unsafe cpi_source(
+            size: UInt32(MemoryLayout<cpi_source>.size),
+            kind: complete ? CPI_SOURCE_MEMORY : CPI_SOURCE_GROWING,
+            length: complete ? UInt64(available) : CPI_LENGTH_UNKNOWN,
+            bytes: memory.map { unsafe UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
+            ctx: Unmanaged.passUnretained(self).toOpaque(),
+            available: { ctx in unsafe UInt64(SourceStorage.from(ctx).available) },
+            complete: { ctx in unsafe SourceStorage.from(ctx).isComplete ? 1 : 0 },
+            read_at: { ctx, offset, buffer, count, copied in
+                let storage = unsafe SourceStorage.from(ctx)
+                // Asked before the count, so that a source that finishes in between is not taken for a short one.
+                let complete = storage.isComplete
+                let available = UInt64(storage.available)
+                let part = offset >= available ? 0 : min(count, available - offset)
+                if part > 0, let memory = unsafe storage.memory {
+                    unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: memory + Int(offset), byteCount: Int(part))
+                }
+                unsafe copied.pointee = part
+                return part < count && !complete ? CPI_NEED_INPUT : CPI_OK
+            })
+    }
+
+    private static func from(_ ctx: UnsafeMutableRawPointer?) -> SourceStorage {
+        unsafe Unmanaged<SourceStorage>.fromOpaque(ctx!).takeUnretainedValue()
+    }
+}

@@ -1,0 +1,202 @@
+/// What the host reads from a shared object without loading it.
+///
+/// Only program headers are followed, never section headers, because those are what the loader follows too. Every
+/// number comes from a file that nobody vouched for and is checked before it is used.
+///
+///     header 64 │ program headers, 56 each: type 4 flags 4 offset 8 vaddr 8 paddr 8 filesz 8 memsz 8 align 8
+///     note: owner size 4 │ text size 4 │ type 4 │ owner, padded to 4 │ text, padded to 4
+///
+/// - Source: System V ABI, chapter 5; Linux `elf(5)`.
+package struct ELFImage {
+    /// Why a file is no shared object for this machine.
+    package enum Failure: Error, Hashable {
+        case notELF
+        case wrongArchitecture(found: String, wanted: String)
+        case damaged(String)
+    }
+
+    package struct Note: Hashable {
+        package var owner: [UInt8]
+        package var type: UInt32
+        package var text: [UInt8]
+    }
+
+    package private(set) var notes: [Note] = []
+    /// Libraries the loader has to find.
+    package private(set) var needed: [String] = []
+    package private(set) var runPath: [String] = []
+    /// Whether the dynamic string table holds this name, as it must for an exported symbol.
+    package func mayExport(_ symbol: String) -> Bool {
+        guard let strings = try? bytes(stringOffset, stringCount) else { return false }
+        let wanted = [0] + Array(symbol.utf8) + [0]
+        guard let first = strings.firstIndex(of: 0), strings.count >= wanted.count else { return false }
+        return strings.indices[first...].dropLast(wanted.count - 1).contains { start in
+            strings[start + 1] == wanted[1] && strings[start...].starts(with: wanted)
+        }
+    }
+
+    private let file: File
+    private let size: Int
+    private var segments: [Segment] = []
+    private var stringOffset = 0
+    private var stringCount = 0
+
+    private struct Segment {
+        var type: UInt32
+        var offset: Int
+        var address: Int
+        var count: Int
+        var alignment: Int
+    }
+
+    #if arch(x86_64)
+    package static let machine: (number: Int, name: String) = (62, "x86-64")
+    #elseif arch(arm64)
+    package static let machine: (number: Int, name: String) = (183, "aarch64")
+    #else
+    #error("name this machine's ELF number")
+    #endif
+
+    /// Manifests are at most 64 KiB; the rest is build ids and the like.
+    private static let maxNoteBytes = 80 << 10
+    private static let maxStringBytes = 16 << 20
+
+    /// Reads notes and, on request, the dynamic section.
+    package init(_ file: File, size: Int, withDynamic: Bool = true) throws(Failure) {
+        self.file = file
+        self.size = size
+        let header = try bytes(0, 64)
+        guard header.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { throw .notELF }
+        guard header[4] == 2, header[5] == 1 else {
+            throw .wrongArchitecture(
+                found: header[4] == 1 ? "32 bit" : "another byte order", wanted: Self.machine.name)
+        }
+        let machine = Int(u16(header, 18))
+        guard machine == Self.machine.number else {
+            throw .wrongArchitecture(found: Self.machineName(machine), wanted: Self.machine.name)
+        }
+        guard u16(header, 16) == 3 else { throw .damaged("it is no shared object") }
+        try readSegments(header)
+        for segment in segments where segment.type == 4 { try readNotes(segment) }
+        if withDynamic { try readDynamic() }
+    }
+
+    private static func machineName(_ number: Int) -> String {
+        switch number {
+        case 3: "x86"
+        case 8: "MIPS"
+        case 20, 21: "PowerPC"
+        case 22: "s390"
+        case 40: "arm"
+        case 62: "x86-64"
+        case 183: "aarch64"
+        case 243: "RISC-V"
+        case 258: "LoongArch"
+        default: "machine \(number)"
+        }
+    }
+
+    // MARK: Bytes
+
+    private func bytes(_ offset: Int, _ count: Int) throws(Failure) -> [UInt8] {
+        guard offset >= 0, count >= 0, offset <= size, count <= size - offset else {
+            throw offset == 0 ? .notELF : .damaged("a part of it lies behind the end of the file")
+        }
+        let result: [UInt8]
+        do { result = try file.bytes(at: offset, count: count) } catch { throw .damaged("\(error)") }
+        guard result.count == count else { throw .damaged("the file became shorter") }
+        return result
+    }
+
+    private func u16(_ data: [UInt8], _ at: Int) -> UInt16 { UInt16(data[at + 1]) << 8 | UInt16(data[at]) }
+    private func u32(_ data: [UInt8], _ at: Int) -> UInt32 {
+        UInt32(u16(data, at + 2)) << 16 | UInt32(u16(data, at))
+    }
+    private func u64(_ data: [UInt8], _ at: Int) -> UInt64 {
+        UInt64(u32(data, at + 4)) << 32 | UInt64(u32(data, at))
+    }
+    private func int(_ data: [UInt8], _ at: Int) -> Int { Int(clamping: u64(data, at)) }
+
+    // MARK: Parts
+
+    private mutating func readSegments(_ header: [UInt8]) throws(Failure) {
+        let entry = Int(u16(header, 54))
+        let count = Int(u16(header, 56))
+        guard entry == 56, count > 0, count <= 256 else { throw .damaged("its program headers are not valid") }
+        let table = try bytes(int(header, 32), entry * count)
+        for at in stride(from: 0, to: table.count, by: entry) {
+            segments.append(
+                Segment(
+                    type: u32(table, at), offset: int(table, at + 8), address: int(table, at + 16),
+                    count: int(table, at + 32), alignment: int(table, at + 48)))
+        }
+    }
+
+    private mutating func readNotes(_ segment: Segment) throws(Failure) {
+        guard segment.count <= Self.maxNoteBytes else { throw .damaged("its notes are too large") }
+        let data = try bytes(segment.offset, segment.count)
+        // The GNU property note is the one kind that is aligned to 8.
+        let mask = segment.alignment == 8 ? 7 : 3
+        var at = 0
+        while data.count - at >= 12 {
+            let ownerSize = Int(u32(data, at))
+            let textSize = Int(u32(data, at + 4))
+            let type = u32(data, at + 8)
+            let ownerEnd = at + 12 + ownerSize
+            let text = at + 12 + (ownerSize + mask) & ~mask
+            guard ownerSize <= data.count, textSize <= data.count, ownerEnd <= data.count, text <= data.count,
+                textSize <= data.count - text
+            else { throw .damaged("a note reaches over its segment") }
+            notes.append(
+                Note(owner: Array(data[at + 12..<ownerEnd]), type: type, text: Array(data[text..<text + textSize])))
+            at = text + (textSize + mask) & ~mask
+        }
+    }
+
+    /// The place in the file of an address; only loaded segments count.
+    private func fileOffset(_ address: Int) -> Int? {
+        for segment in segments where segment.type == 1 {
+            if address >= segment.address, address - segment.address < segment.count {
+                return segment.offset + (address - segment.address)
+            }
+        }
+        return nil
+    }
+
+    private mutating func readDynamic() throws(Failure) {
+        guard let dynamic = segments.first(where: { $0.type == 2 }) else { throw .damaged("it cannot be loaded") }
+        guard dynamic.count <= 64 << 10 else { throw .damaged("its dynamic section is too large") }
+        let table = try bytes(dynamic.offset, dynamic.count)
+        var stringAddress: Int?
+        var neededAt: [Int] = []
+        var pathAt: Int?
+        for at in stride(from: 0, to: table.count - 15, by: 16) {
+            let value = int(table, at + 8)
+            switch u64(table, at) {
+            case 1: neededAt.append(value)  // DT_NEEDED
+            case 5: stringAddress = value  // DT_STRTAB
+            case 10: stringCount = value  // DT_STRSZ
+            case 15: if pathAt == nil { pathAt = value }  // DT_RPATH
+            case 29: pathAt = value  // DT_RUNPATH
+            default: break
+            }
+        }
+        guard let stringAddress, let offset = fileOffset(stringAddress), stringCount <= Self.maxStringBytes else {
+            throw .damaged("it has no string table")
+        }
+        stringOffset = offset
+        for at in neededAt {
+            guard let name = string(at) else { throw .damaged("a library name lies outside the string table") }
+            needed.append(name)
+        }
+        if let pathAt, let path = string(pathAt) { runPath = path.split(separator: ":").map(String.init) }
+    }
+
+    /// A name of the dynamic string table; file names are at most 255 bytes long.
+    private func string(_ at: Int) -> String? {
+        guard at >= 0, at < stringCount,
+            let text = try? bytes(stringOffset + at, min(4096, stringCount - at)), let end = text.firstIndex(of: 0)
+        else { return nil }
+        return String(decoding: text[..<end], as: UTF8.self)
+    }
+}

@@ -1,0 +1,109 @@
+/// Finds out whether the loader would find every library of a plugin, without loading anything.
+///
+/// The search is the loader's: run path, `LD_LIBRARY_PATH`, the system's cache, the standard folders. Libraries of
+/// libraries are followed, so that the name in the answer is the one that is really missing.
+///
+/// - Source: `ld.so(8)`.
+final class LibraryResolver {
+    private var found: [String: String?] = [:]
+    private lazy var cache = LoaderCache()
+
+    private static let standardFolders = [
+        "/lib/\(ELFImage.machine.name == "x86-64" ? "x86_64" : "aarch64")-linux-gnu",
+        "/usr/lib/\(ELFImage.machine.name == "x86-64" ? "x86_64" : "aarch64")-linux-gnu",
+        "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+    ]
+
+    /// The names that cannot be found, each with what needs it; empty when all is there.
+    func missing(for image: ELFImage, in folder: String) -> [(library: String, neededBy: String?)] {
+        var visited: Set<String> = []
+        return missing(image, folder, neededBy: nil, inherited: [], &visited)
+    }
+
+    /// Whether a library of the plugin is only found relative to the plugin's own place.
+    func needsOrigin(_ image: ELFImage, in folder: String) -> Bool {
+        image.runPath.contains { $0.contains("$ORIGIN") || $0.contains("${ORIGIN}") }
+            && image.needed.contains { locate($0, runPath: [], folder: folder) == nil && !isMapped($0) }
+    }
+
+    private func missing(
+        _ image: ELFImage, _ folder: String, neededBy: String?, inherited: [String], _ visited: inout Set<String>
+    ) -> [(library: String, neededBy: String?)] {
+        var result: [(library: String, neededBy: String?)] = []
+        for name in image.needed where visited.insert(name).inserted {
+            if isMapped(name) { continue }
+            guard let path = locate(name, runPath: image.runPath, folder: folder) else {
+                result.append((name, neededBy))
+                continue
+            }
+            guard let file = try? File(reading: path), let status = try? file.status(),
+                let library = try? ELFImage(file, size: status.size)
+            else { continue }
+            let place = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+            result += missing(library, place, neededBy: name, inherited: [], &visited)
+        }
+        return result
+    }
+
+    private func locate(_ name: String, runPath: [String], folder: String) -> String? {
+        if name.contains("/") { return FileStatus.of(name) == nil ? nil : name }
+        for entry in runPath {
+            let place = Self.expand(entry, folder)
+            if FileStatus.of("\(place)/\(name)")?.isRegular == true { return "\(place)/\(name)" }
+        }
+        if let known = found[name] { return known }
+        let path = search(name)
+        found[name] = path
+        return path
+    }
+
+    private func search(_ name: String) -> String? {
+        if let path = cache.path(of: name), FileStatus.of(path)?.isRegular == true { return path }
+        let extra = trustedEnvironment("LD_LIBRARY_PATH")?.split(separator: ":").map(String.init) ?? []
+        for folder in extra + Self.standardFolders where FileStatus.of("\(folder)/\(name)")?.isRegular == true {
+            return "\(folder)/\(name)"
+        }
+        return nil
+    }
+
+    private static func expand(_ entry: String, _ folder: String) -> String {
+        for token in ["$ORIGIN", "${ORIGIN}"] where entry.hasPrefix(token) {
+            return folder + entry.dropFirst(token.count)
+        }
+        return entry
+    }
+}
+
+/// The system's list of libraries.
+///
+/// Only the strings are used: each library's name is followed by its path.
+///
+/// - Source: glibc, `elf/cache.c` file format "glibc-ld.so.cache1.1": magic 20 │ count 4 │ strings size 4 │ … 48 bytes │
+///   entries of 24: flags 4, key 4, value 4, …
+private struct LoaderCache {
+    private var paths: [String: String] = [:]
+
+    init() {
+        guard let file = try? File(reading: "/etc/ld.so.cache"), let size = try? file.status().size,
+            size >= 48, size <= 16 << 20, let data = try? file.bytes(at: 0, count: size), data.count == size,
+            data.starts(with: "glibc-ld.so.cache1.1".utf8)
+        else { return }
+        func u32(_ at: Int) -> Int {
+            Int(data[at]) | Int(data[at + 1]) << 8 | Int(data[at + 2]) << 16 | Int(data[at + 3]) << 24
+        }
+        func text(_ at: Int) -> String? {
+            guard at < size, let end = data[at...].firstIndex(of: 0) else { return nil }
+            return String(decoding: data[at..<end], as: UTF8.self)
+        }
+        let count = u32(20)
+        guard count <= (size - 48) / 24 else { return }
+        for entry in 0..<count {
+            let at = 48 + entry * 24
+            guard let key = text(u32(at + 4)), let value = text(u32(at + 8)) else { continue }
+            // The first of several entries for one name is the one that suits this machine best.
+            if paths[key] == nil { paths[key] = value }
+        }
+    }
+
+    func path(of name: String) -> String? { paths[name] }
+}

@@ -1,0 +1,85 @@
+public import ImageModel
+
+/// Where a host looks for plugins and what it allows.
+public struct HostConfiguration: Sendable {
+    /// A folder that may hold plugins, and why it is looked at.
+    public struct PluginDirectory: Sendable, Hashable {
+        public enum Origin: String, Sendable, Hashable {
+            case argument, environment, user, relative, local, system
+        }
+        public var path: String
+        public var origin: Origin
+
+        public init(_ path: String, origin: Origin) {
+            self.path = path
+            self.origin = origin
+        }
+    }
+
+    /// In order of precedence: of two plugins with one id, the one in the earlier folder is used.
+    public var directories: [PluginDirectory]
+    /// What a session may cost unless it says otherwise.
+    public var limits: DecodeLimits
+    /// Folders with one `<plugin-id>.conf` each for what an administrator or the user decided.
+    public var administrationDirectories: [String]
+    /// Whether files that are dropped in, replaced or removed are noticed while the host runs.
+    public var followsChanges: Bool
+    /// What an undefined target format stands for.
+    public var defaultAlphaFormat: ImageFormat = "png"
+    public var defaultOpaqueFormat: ImageFormat = "jpeg"
+    /// Plugins that exist somewhere, so that an error can name the one that is missing.
+    public var catalogue: [KnownPlugin] = []
+
+    /// A plugin that need not be installed.
+    public struct KnownPlugin: Sendable, Hashable {
+        /// For example `libcoder-x.so`.
+        public var file: String
+        public var manifest: PluginManifest
+    }
+
+    public init(
+        directories: [PluginDirectory]? = nil, limits: DecodeLimits = .default,
+        administrationDirectories: [String]? = nil, followsChanges: Bool = true
+    ) {
+        self.directories = directories ?? Self.standardDirectories()
+        self.limits = limits
+        self.administrationDirectories = administrationDirectories ?? Self.standardAdministration()
+        self.followsChanges = followsChanges
+    }
+
+    /// The search order: arguments, `CODERHOST_PLUGIN_PATH`, the user's data folder, beside the executable, the system.
+    ///
+    /// The working directory and the loader's paths are never searched. The environment is ignored in a process with
+    /// raised privileges.
+    public static func standardDirectories(arguments: [String] = []) -> [PluginDirectory] {
+        var result = arguments.map { PluginDirectory($0, origin: .argument) }
+        if let path = trustedEnvironment("CODERHOST_PLUGIN_PATH") {
+            result += path.split(separator: ":").map { PluginDirectory(String($0), origin: .environment) }
+        }
+        if let data = trustedEnvironment("XDG_DATA_HOME"), data.hasPrefix("/") {
+            result.append(PluginDirectory("\(data)/coderhost/plugins/1", origin: .user))
+        } else if let home = trustedEnvironment("HOME"), home.hasPrefix("/") {
+            result.append(PluginDirectory("\(home)/.local/share/coderhost/plugins/1", origin: .user))
+        }
+        if let executable = executablePath, let slash = executable.lastIndex(of: "/") {
+            let folder = executable[..<slash]
+            result.append(PluginDirectory("\(folder)/../lib/coderhost/plugins/1", origin: .relative))
+            // A build tree has executables and plugins side by side; an installed bin folder holds no plugin.
+            result.append(PluginDirectory(String(folder), origin: .relative))
+        }
+        result.append(PluginDirectory("/usr/local/lib/coderhost/plugins/1", origin: .local))
+        result.append(PluginDirectory("/usr/lib/coderhost/plugins/1", origin: .system))
+        return result
+    }
+
+    static func standardAdministration() -> [String] {
+        var result: [String] = []
+        if let config = trustedEnvironment("XDG_CONFIG_HOME"), config.hasPrefix("/") {
+            result.append("\(config)/coderhost/plugins.d")
+        } else if let home = trustedEnvironment("HOME"), home.hasPrefix("/") {
+            result.append("\(home)/.config/coderhost/plugins.d")
+        }
+        result.append("/etc/coderhost/plugins.d")
+        return result
+    }
+}

@@ -1,0 +1,141 @@
+import ImageModel
+
+/// Decodes PBM, PGM, PPM and PAM.
+///
+/// Samples are scaled to the full range of 8 or 16 bits; a bitmap's 1 is black.
+final class NetpbmDecoder: FrameDecoder {
+    private let source: ImageSource
+    private let context: SessionContext
+    private var header: NetpbmHeader?
+    private var position = -1
+
+    init(_ source: ImageSource, _ context: SessionContext) {
+        self.source = source
+        self.context = context
+    }
+
+    private func parsed() throws(CoderError) -> NetpbmHeader {
+        if let header { return header }
+        let fresh = try NetpbmHeader(source)
+        header = fresh
+        return fresh
+    }
+
+    func readHeader() throws(CoderError) -> ImageInfo {
+        let header = try parsed()
+        let channels: PixelFormat.Channels =
+            switch header.channels {
+            case 1: .gray
+            case 2: .grayAlpha
+            case 3: .rgb
+            default: .rgba
+            }
+        let depth = Int.bitWidth - header.maxValue.leadingZeroBitCount
+        return ImageInfo(
+            size: header.size, nativeFormat: PixelFormat(channels, bits: header.bytesPerSample * 8), bitDepth: depth)
+    }
+
+    func pixelFormats() throws(CoderError) -> [PixelFormat] { [try readHeader().nativeFormat] }
+
+    func nextFrame() throws(CoderError) -> FrameInfo? {
+        let header = try parsed()
+        position += 1
+        return position == 0 ? FrameInfo(index: 0, rect: PixelRect(header.size), hasAlpha: header.hasAlpha) : nil
+    }
+
+    func seek(toFrame index: Int) throws(CoderError) -> Int {
+        guard index == 0 else { throw .invalidArgument("there is no frame \(index)") }
+        position = -1
+        return 0
+    }
+
+    func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
+        let header = try parsed()
+        if header.isPlain {
+            var samples = PlainSamples(source, header)
+            for y in 0..<header.size.height {
+                if y % 64 == 0 { try context.checkCancellation() }
+                let row = try samples.row()
+                write(row, header, place, y)
+            }
+            return .complete
+        }
+        let samplesPerRow = header.size.width * header.channels
+        let rowBytes = header.isBitmap ? (header.size.width + 7) / 8 : samplesPerRow * header.bytesPerSample
+        for y in 0..<header.size.height {
+            if y % 64 == 0 { try context.checkCancellation() }
+            let start = header.dataOffset + y * rowBytes
+            let end = start + rowBytes
+            guard end <= source.count else { throw source.isComplete ? .truncated() : .needsInput }
+            source.withBytes { bytes in
+                let row = bytes.extracting(start..<end)
+                if header.isBitmap {
+                    write((0..<header.size.width).map { row.byte($0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header, place, y)
+                } else if header.maxValue == 255 {
+                    place.withMutableRow(y) { $0.copy(row) }
+                } else if header.maxValue == 65_535 {
+                    place.withMutableRow(y) { $0.copySwappingPairs(row) }
+                } else if header.bytesPerSample == 1 {
+                    write((0..<samplesPerRow).map { Int(row.byte($0)) }, header, place, y)
+                } else {
+                    write((0..<samplesPerRow).map { Int(row.byte($0 * 2)) << 8 | Int(row.byte($0 * 2 + 1)) }, header, place, y)
+                }
+            }
+        }
+        return .complete
+    }
+
+    /// Scales samples of 0 … maxval to the full range.
+    private func write(_ samples: [Int], _ header: NetpbmHeader, _ place: CanvasPlace, _ y: Int) {
+        let limit = header.maxValue
+        place.withMutableRow(y) { row in
+            for (index, sample) in samples.enumerated() {
+                let value = min(sample, limit)
+                if header.bytesPerSample == 1 {
+                    row.setByte(index, UInt8((value * 255 + limit / 2) / limit))
+                } else {
+                    row.setPair(index, UInt16((value * 65_535 + limit / 2) / limit))
+                }
+            }
+        }
+    }
+}
+
+/// Reads the decimal samples of P1, P2 and P3.
+private struct PlainSamples {
+    private let bytes: [UInt8]
+    private let header: NetpbmHeader
+    private let isComplete: Bool
+    private var at = 0
+
+    init(_ source: ImageSource, _ header: NetpbmHeader) {
+        bytes = source.bytes(header.dataOffset..<source.count)
+        isComplete = source.isComplete
+        self.header = header
+    }
+
+    mutating func row() throws(CoderError) -> [Int] {
+        var result: [Int] = []
+        result.reserveCapacity(header.size.width * header.channels)
+        for _ in 0..<header.size.width * header.channels { result.append(try sample()) }
+        return result
+    }
+
+    private mutating func sample() throws(CoderError) -> Int {
+        while at < bytes.count, bytes[at] <= 0x20 || bytes[at] == UInt8(ascii: "#") {
+            if bytes[at] == UInt8(ascii: "#") { while at < bytes.count, bytes[at] != 0x0A { at += 1 } } else { at += 1 }
+        }
+        guard at < bytes.count else { throw isComplete ? .truncated() : .needsInput }
+        var value = 0
+        let start = at
+        while at < bytes.count, (0x30...0x39).contains(bytes[at]) {
+            value = min(value * 10 + Int(bytes[at] - 0x30), 1 << 20)
+            at += 1
+            // In a plain bitmap the digits need no space between them; 1 is black.
+            if header.isBitmap { return value == 0 ? 1 : 0 }
+        }
+        if at == start { throw .corrupt("a sample is no number", at: header.dataOffset + at) }
+        if at == bytes.count && !isComplete { throw .needsInput }
+        return value
+    }
+}

@@ -1,0 +1,66 @@
+public import ImageModel
+
+/// What is known of a coder before any of its code runs.
+public struct CoderDescriptor: Sendable, Hashable {
+    /// Where a coder comes from; later cases come first.
+    public enum Tier: Int, Sendable, Hashable, Comparable {
+        case user = 1
+        case system = 2
+        case builtIn = 3
+        /// Added while the host runs.
+        case runTime = 4
+
+        public static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
+
+        public var word: String {
+            switch self {
+            case .user: "user"
+            case .system: "system"
+            case .builtIn: "built-in"
+            case .runTime: "run-time"
+            }
+        }
+    }
+
+    public var id: String
+    /// The plugin it belongs to; nil for coders of the host and of the application.
+    public var plugin: String?
+    public var version: String
+    public var tier: Tier
+    public var roles: CoderRoles
+    public var formats: [PluginManifest.Format]
+    public var options: [PluginManifest.Option]
+    /// The plugin author's word; 100 unless there is a reason.
+    public var priority: Int
+    /// The administrator's or user's word.
+    public var administeredPriority: Int?
+    /// What its encoder can carry: names of blob kinds, and `orientation`.
+    public var carries: Set<String>
+
+    public init(
+        id: String, plugin: String? = nil, version: String, tier: Tier, roles: CoderRoles,
+        formats: [PluginManifest.Format], options: [PluginManifest.Option] = [], priority: Int = 100,
+        administeredPriority: Int? = nil, carries: Set<String> = []
+    ) {
+        self.id = id
+        self.plugin = plugin
+        self.version = version
+        self.tier = tier
+        self.roles = roles
+        self.formats = formats
+        self.options = options
+        self.priority = priority
+        self.administeredPriority = administeredPriority
+        self.carries = carries
+    }
+
+    init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
+        self.init(
+            id: coder.id, plugin: record.id, version: record.manifest?.version ?? "",
+            tier: record.tier == .system ? .system : .user, roles: coder.roles, formats: coder.formats,
+            options: coder.options, priority: coder.priority,
+            administeredPriority: record.administration.priority, carries: coder.carries)
+    }
+
+    public func serves(_ format: ImageFormat) -> Bool { formats.contains { $0.id == format } }
+}

@@ -1,0 +1,67 @@
+public import ImageModel
+
+/// The total order of coders, and why it is so.
+///
+/// 1. run-time coders before all others, the later before the earlier; 2. the administrator's or user's priority;
+/// 3. an untrusted place never outranks a system one, unless rule 2 says so; 4. the manifest's priority; 5. how well the
+/// bytes fit; 6. the newer version; 7. the id's bytes. No two coders are equal.
+public struct RankedCoder: Sendable {
+    public let coder: any ImageCoder
+    /// The format as the coder's manifest names it.
+    public let format: ImageFormat
+    /// How well the bytes fit; nil where only a hint speaks for it.
+    public let score: Int?
+    /// Position among run-time coders; higher was added later.
+    let position: Int
+
+    public var descriptor: CoderDescriptor { coder.descriptor }
+    public var isCertain: Bool { score != nil }
+
+    /// Why it stands where it stands, one phrase a rule.
+    public var explanation: String {
+        let descriptor = self.descriptor
+        var parts: [String] = []
+        if descriptor.tier == .runTime { parts.append("added at run time, position \(position)") }
+        if let priority = descriptor.administeredPriority { parts.append("administered priority \(priority)") }
+        parts.append("\(descriptor.tier.word) tier")
+        parts.append("priority \(descriptor.priority)")
+        if let score { parts.append("score \(score)") }
+        parts.append("version \(descriptor.version)")
+        return parts.joined(separator: ", ")
+    }
+}
+
+enum CoderRanking {
+    /// Whether `a` comes before `b`.
+    static func precedes(_ a: RankedCoder, _ b: RankedCoder) -> Bool {
+        let first = a.descriptor
+        let second = b.descriptor
+        if (first.tier == .runTime) != (second.tier == .runTime) { return first.tier == .runTime }
+        if first.tier == .runTime, a.position != b.position { return a.position > b.position }
+        if first.administeredPriority != second.administeredPriority {
+            return (first.administeredPriority ?? 100) > (second.administeredPriority ?? 100)
+        }
+        // What the bytes prove comes before what a name merely suggests.
+        if a.isCertain != b.isCertain { return a.isCertain }
+        if first.tier != second.tier { return first.tier > second.tier }
+        if first.priority != second.priority { return first.priority > second.priority }
+        if a.score != b.score { return (a.score ?? -1) > (b.score ?? -1) }
+        let order = compareVersions(first.version, second.version)
+        if order != 0 { return order > 0 }
+        return first.id.utf8.lexicographicallyPrecedes(second.id.utf8)
+    }
+
+    /// Compares dotted versions number by number; below zero when `a` is older.
+    static func compareVersions(_ a: String, _ b: String) -> Int {
+        func numbers(_ text: String) -> [Int] {
+            text.split { !$0.isNumber }.map { Int($0) ?? 0 }
+        }
+        let (first, second) = (numbers(a), numbers(b))
+        for index in 0..<max(first.count, second.count) {
+            let x = index < first.count ? first[index] : 0
+            let y = index < second.count ? second[index] : 0
+            if x != y { return x < y ? -1 : 1 }
+        }
+        return 0
+    }
+}

@@ -1,0 +1,85 @@
+import ImageModel
+import Synchronization
+
+/// What is installed at one moment; never changes once made.
+struct RegistrySnapshot: Sendable {
+    var generation: Int
+    var plugins: [PluginRecord]
+    /// The coders of usable plugins and of the host itself.
+    var coders: [any ImageCoder]
+}
+
+/// Keeps the current snapshot and renews it when a folder changed.
+///
+/// No plugin is loaded here, and nothing foreign is called while the lock is held.
+final class CoderRegistry: Sendable {
+    private struct State {
+        var snapshot: RegistrySnapshot?
+        var watcher: DirectoryWatcher?
+    }
+
+    private let configuration: HostConfiguration
+    private let state = Mutex(State())
+
+    init(configuration: HostConfiguration) { self.configuration = configuration }
+
+    /// The present state of the folders.
+    var snapshot: RegistrySnapshot {
+        let (known, watcher) = state.withLock { state in
+            if configuration.followsChanges && state.watcher == nil {
+                state.watcher = DirectoryWatcher(configuration.directories.map(\.path))
+            }
+            return (state.snapshot, state.watcher)
+        }
+        // Events are taken before the scan: what happens during it is seen by the next call.
+        let changed = watcher?.takeChanges() ?? false
+        if let known, !changed { return withLoadState(known) }
+        return withLoadState(rescan())
+    }
+
+    /// Reads the folders again, whether or not something is known to have changed.
+    @discardableResult
+    func rescan() -> RegistrySnapshot {
+        let plugins = PluginScanner(configuration: configuration).scan()
+        return state.withLock { state in
+            let generation = (state.snapshot?.generation ?? 0) + 1
+            let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: Self.coders(plugins))
+            state.snapshot = fresh
+            return fresh
+        }
+    }
+
+    /// Blocks until a folder changes or time is up; true when something changed.
+    func waitForChange(milliseconds: Int) -> Bool {
+        let watcher = state.withLock { state in
+            if state.watcher == nil { state.watcher = DirectoryWatcher(configuration.directories.map(\.path)) }
+            return state.watcher
+        }
+        return watcher?.wait(milliseconds: milliseconds) ?? false
+    }
+
+    private static func coders(_ plugins: [PluginRecord]) -> [any ImageCoder] {
+        var result: [any ImageCoder] = NetpbmCoder.all
+        for record in plugins where record.status.isUsable {
+            for coder in record.manifest?.coders ?? [] {
+                result.append(PluginCoder(descriptor: CoderDescriptor(coder, of: record), record: record))
+            }
+        }
+        return result
+    }
+
+    /// Lays over what became known since the scan: which plugins were loaded, which failed.
+    private func withLoadState(_ snapshot: RegistrySnapshot) -> RegistrySnapshot {
+        var result = snapshot
+        for index in result.plugins.indices where result.plugins[index].status.isUsable {
+            guard let identity = result.plugins[index].identity,
+                let outcome = LoadedPlugin.outcome(of: identity)
+            else { continue }
+            switch outcome {
+            case .success: result.plugins[index].status = PluginStatus(.loaded)
+            case .failure(let refusal): result.plugins[index].status = refusal.status
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,247 @@
+public import ImageModel
+import Synchronization
+
+/// All coders in one order, asked one after the other.
+///
+/// Coders added at run time come before those of plugins, the later before the earlier. Lookups work on a snapshot:
+/// adding and removing never disturbs a session, and no coder is called while a lock is held.
+///
+/// - Concurrency: any thread.
+public final class CodersManager: Sendable {
+    private let added = Mutex<[any ImageCoder]>([])
+    private let registry: CoderRegistry
+    private let configuration: HostConfiguration
+    private var limits: DecodeLimits { configuration.limits }
+
+    init(registry: CoderRegistry, configuration: HostConfiguration) {
+        self.registry = registry
+        self.configuration = configuration
+    }
+
+    // MARK: The list
+
+    /// Adds a coder before all others.
+    public func addCoder(_ coder: any ImageCoder) { added.withLock { $0.append(coder) } }
+
+    /// Removes the coders with this id that were added at run time.
+    public func removeCoder(_ id: String) { added.withLock { $0.removeAll { $0.descriptor.id == id } } }
+
+    /// Every usable coder, ascending: the last is asked first.
+    public var coders: [any ImageCoder] {
+        let all = ranked(registry.snapshot) { _ in (format: nil, score: nil) }
+        return all.reversed().map(\.coder)
+    }
+
+    private func ranked(
+        _ snapshot: RegistrySnapshot,
+        _ judge: (CoderDescriptor) -> (format: ImageFormat?, score: Int?)?
+    ) -> [RankedCoder] {
+        let added = self.added.withLock { $0 }
+        var result: [RankedCoder] = []
+        for (position, coder) in (snapshot.coders.map { (-1, $0) } + added.enumerated().map { ($0.offset, $0.element) }) {
+            var descriptor = coder.descriptor
+            if position >= 0 { descriptor.tier = .runTime }
+            guard descriptor.priority > 0, let verdict = judge(descriptor) else { continue }
+            result.append(
+                RankedCoder(
+                    coder: position >= 0 ? RunTimeCoder(coder, descriptor) : coder,
+                    format: verdict.format ?? descriptor.formats.first?.id ?? "", score: verdict.score,
+                    position: position))
+        }
+        return result.sorted(by: CoderRanking.precedes)
+    }
+
+    // MARK: Decoding
+
+    /// The coders for these bytes, best first.
+    ///
+    /// What the bytes prove comes before what the name suggests; a coder without a matching signature is asked only when
+    /// the name's extension is one of its formats'.
+    public func candidates(for source: ImageSource, forcing id: String? = nil) -> [RankedCoder] {
+        let sniffer = source.sniffer
+        let suffix = source.fileExtension
+        return ranked(registry.snapshot) { descriptor in
+            guard descriptor.roles.contains(.decode) else { return nil }
+            if let id, descriptor.id != id { return nil }
+            var best: (format: ImageFormat?, score: Int?)?
+            for format in descriptor.formats {
+                if let score = sniffer.score(format.signatures), score > best?.score ?? -1 { best = (format.id, score) }
+            }
+            if best != nil { return best }
+            if id != nil { return (nil, nil) }
+            // A format with signatures that do not hold is not that format, whatever the name says.
+            let named = descriptor.formats.first { $0.signatures.isEmpty && suffix.map($0.extensions.contains) == true }
+            return named.map { ($0.id, nil) }
+        }
+    }
+
+    /// Whether some coder claims these bytes.
+    public func canDecode(_ source: ImageSource) -> Bool { !candidates(for: source).isEmpty }
+
+    /// Opens a picture with the best coder and hands it to `body`.
+    ///
+    /// On "not mine" and "unsupported" the next coder is asked; any other error ends it, because a crafted file must not
+    /// reach a weaker decoder.
+    /// - Throws: what `body` or the last coder threw; `.unrecognizedFormat` and `.noCoder` when there is none to ask.
+    public func withSession<R>(
+        _ source: ImageSource, options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil,
+        forcing id: String? = nil, _ body: (DecodeSession) throws(CoderError) -> R
+    ) throws(CoderError) -> R {
+        let candidates = self.candidates(for: source, forcing: id)
+        if candidates.isEmpty { throw absence(of: source, forcing: id) }
+        let context = SessionContext(limits: limits ?? self.limits, options: options)
+        var attempts: [String] = []
+        var last: CoderError?
+        for candidate in candidates {
+            do throws(CoderError) {
+                return try body(try DecodeSession(candidate, source, context))
+            } catch {
+                var named = error
+                named.coder = error.coder ?? candidate.descriptor.id
+                let passes = [.notMine, .unsupportedFeature, .pluginRefused].contains(error.code)
+                guard passes else {
+                    named.attempts = attempts
+                    throw named
+                }
+                attempts.append("\(candidate.descriptor.id): \(error.message)")
+                last = named
+            }
+        }
+        var final = last ?? absence(of: source, forcing: id)
+        if final.code == .notMine {
+            final = CoderError(.unrecognizedFormat, "no coder recognises these bytes", coder: final.coder)
+        }
+        final.attempts = attempts
+        throw final
+    }
+
+    /// Decodes a still, or an animation's first frame.
+    public func decode(_ source: ImageSource, options: CoderOptions = CoderOptions()) throws(CoderError) -> DecodedImage {
+        try withSession(source, options: options) { session throws(CoderError) in
+            let pixels = try session.decodeImage()
+            return DecodedImage(
+                info: session.info, pixels: pixels, metadata: try session.metadata(), format: session.format,
+                coder: session.coder.id, warnings: session.context.warnings)
+        }
+    }
+
+    /// Why nothing can decode this: an unknown format, or plugins that would serve it but are not usable.
+    private func absence(of source: ImageSource, forcing id: String?) -> CoderError {
+        if let id {
+            return CoderError(.noCoder, "there is no usable coder \(id)", hint: "see coderhost list")
+        }
+        if source.count == 0 { return CoderError(.truncated, "it is empty") }
+        let sniffer = source.sniffer
+        var reasons: [String] = []
+        var format: String?
+        for record in registry.snapshot.plugins where !record.status.isUsable {
+            for coder in record.manifest?.coders ?? [] where coder.roles.contains(.decode) {
+                guard let match = coder.formats.first(where: { sniffer.score($0.signatures) != nil }) else { continue }
+                format = match.name
+                reasons.append("\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
+                break
+            }
+        }
+        if let format {
+            return CoderError(
+                .noCoder, "no usable coder for \(format)", hint: "see coderhost list", attempts: reasons)
+        }
+        for known in configuration.catalogue {
+            let formats = known.manifest.coders.filter { $0.roles.contains(.decode) }.flatMap(\.formats)
+            if let match = formats.first(where: { sniffer.score($0.signatures) != nil }) {
+                return CoderError(
+                    .noCoder, "it looks like \(match.name), and no installed plugin serves that",
+                    hint: "put \(known.file) into one of the plugin folders (coderhost doctor names them)",
+                    attempts: ["\(known.file) would serve it, but is not installed"])
+            }
+        }
+        return CoderError(
+            .unrecognizedFormat, "no installed coder recognises these bytes",
+            hint: "see coderhost list --formats for what is installed")
+    }
+
+    // MARK: Encoding
+
+    /// The coders that write a format, best first.
+    public func encoders(for format: ImageFormat) -> [RankedCoder] {
+        ranked(registry.snapshot) { descriptor in
+            descriptor.roles.contains(.encode) && descriptor.serves(format) ? (format, nil) : nil
+        }
+    }
+
+    /// Whether some coder writes the format; nil asks for any.
+    public func canEncode(to format: ImageFormat?) -> Bool {
+        guard let format else { return true }
+        return !encoders(for: format).isEmpty
+    }
+
+    /// The format for pictures whose target nobody named: one that keeps alpha where there is some.
+    public func defaultFormat(hasAlpha: Bool) -> ImageFormat {
+        hasAlpha ? configuration.defaultAlphaFormat : configuration.defaultOpaqueFormat
+    }
+
+    /// Encodes a still into memory.
+    ///
+    /// - Throws: `.noCoder` when nothing writes the format.
+    public func encode(
+        _ image: DecodedImage, to format: ImageFormat? = nil, options: CoderOptions = CoderOptions()
+    ) throws(CoderError) -> [UInt8] {
+        let sink = MemorySink(limits: limits)
+        try encode(image, to: format ?? defaultFormat(hasAlpha: image.info.hasAlpha), options: options, into: sink)
+        return sink.bytes
+    }
+
+    /// Encodes a still into a sink.
+    ///
+    /// - Returns: what was off although the output is usable.
+    @discardableResult
+    public func encode(
+        _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
+        into sink: any OutputSink
+    ) throws(CoderError) -> EncodeReport {
+        guard let best = encoders(for: format).first else { throw absence(ofEncoderFor: format) }
+        try OptionCheck.examine(options, best.descriptor)
+        let context = SessionContext(limits: limits, options: options)
+        do throws(CoderError) {
+            let job = StillEncoding(image, best.descriptor, context)
+            try job.run(try best.coder.makeEncoder(context), sink)
+        } catch {
+            var named = error
+            if named.coder == nil && error.code != .inputOutput { named.coder = best.descriptor.id }
+            throw named
+        }
+        return EncodeReport(coder: best.descriptor.id, warnings: context.warnings)
+    }
+
+    private func absence(ofEncoderFor format: ImageFormat) -> CoderError {
+        let snapshot = registry.snapshot
+        var reasons: [String] = []
+        for record in snapshot.plugins where !record.status.isUsable {
+            for coder in record.manifest?.coders ?? [] where coder.formats.contains(where: { $0.id == format }) {
+                reasons.append("\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
+            }
+        }
+        let known = Set(snapshot.coders.filter { $0.descriptor.roles.contains(.encode) }
+            .flatMap { $0.descriptor.formats.map(\.id.id) }).sorted()
+        return CoderError(
+            .noCoder, "no usable coder writes \(format)", hint: "formats that can be written: \(known.joined(separator: ", "))",
+            attempts: reasons)
+    }
+}
+
+/// A coder that was added at run time, whatever it says of itself.
+private struct RunTimeCoder: ImageCoder {
+    let base: any ImageCoder
+    let descriptor: CoderDescriptor
+
+    init(_ base: any ImageCoder, _ descriptor: CoderDescriptor) {
+        self.base = base
+        self.descriptor = descriptor
+    }
+
+    func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
+        try base.makeDecoder(source, context)
+    }
+
+    func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { try base.makeEncoder(context) }
+}

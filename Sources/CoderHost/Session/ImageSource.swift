@@ -1,0 +1,68 @@
+public import ImageModel
+
+/// The bytes of one picture.
+///
+/// A source is complete from the start (a file, bytes), or grows while data arrives. Bytes that are there never change.
+public final class ImageSource: Sendable {
+    /// What is shown in errors: a path, or `-` for standard input.
+    public let name: String
+    let storage: SourceStorage
+
+    /// The whole content of bytes in memory.
+    public init(_ bytes: [UInt8], name: String = "bytes") {
+        self.name = name
+        storage = SourceStorage(copying: bytes)
+    }
+
+    /// Reads a whole file, or standard input for `-`.
+    ///
+    /// The bytes are read, not mapped: a mapped file that somebody else makes shorter would end the process.
+    /// - Throws: `.notFound`, `.inputOutput`, `.limitExceeded`.
+    public init(path: String, limits: DecodeLimits = .default) throws(CoderError) {
+        name = path
+        storage = try SourceStorage(path: path, maxBytes: limits.maxInputBytes)
+    }
+
+    /// A source that grows up to `capacity` bytes; see ``append(_:)`` and ``finish()``.
+    ///
+    /// - Throws: `.outOfMemory`.
+    public init(growingTo capacity: Int, name: String = "bytes") throws(CoderError) {
+        self.name = name
+        storage = try SourceStorage(capacity: capacity)
+    }
+
+    /// Adds bytes to a growing source.
+    ///
+    /// - Throws: `.limitExceeded` above its capacity, `.misuse` after ``finish()``.
+    public func append(_ bytes: [UInt8]) throws(CoderError) { try storage.append(bytes) }
+
+    /// Says that no further byte will come.
+    public func finish() { storage.finish() }
+
+    /// Bytes that are there now.
+    public var count: Int { storage.available }
+    public var isComplete: Bool { storage.isComplete }
+
+    /// Copies a part, cut to what is there.
+    public func bytes(_ range: Range<Int>) -> [UInt8] { storage.bytes(range) }
+
+    /// Lends all bytes that are there now.
+    public func withBytes<R, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+        try storage.withBytes(body)
+    }
+
+    /// What a sniffer looks at.
+    package var sniffer: FormatSniffer {
+        let count = self.count
+        return FormatSniffer(
+            head: bytes(0..<FormatSniffer.headCount),
+            tail: isComplete ? bytes(max(0, count - FormatSniffer.tailCount)..<count) : [])
+    }
+
+    /// The lower-case extension of the name.
+    public var fileExtension: String? {
+        let file = name.split(separator: "/").last ?? ""
+        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return nil }
+        return file[file.index(after: dot)...].lowercased()
+    }
+}

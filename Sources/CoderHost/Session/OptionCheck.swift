@@ -1,0 +1,92 @@
+public import ImageModel
+
+/// Holds options against a coder's schema, before any of its code runs.
+public enum OptionCheck {
+    /// Throws for an unknown key, a value of the wrong type or out of range.
+    ///
+    /// - Throws: `.invalidArgument`, naming what is possible.
+    public static func examine(_ options: CoderOptions, _ coder: CoderDescriptor) throws(CoderError) {
+        for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
+            guard let option = coder.options.first(where: { $0.key == key }) else {
+                let known = coder.options.map(\.key)
+                throw .invalidArgument(
+                    "\(coder.id) has no option \(key)",
+                    hint: nearest(key, known).map { "did you mean \($0)?" }
+                        ?? (known.isEmpty ? "it has none" : "it has \(known.joined(separator: ", "))"))
+            }
+            try examine(key, value, option)
+        }
+    }
+
+    private static func examine(
+        _ key: String, _ value: OptionValue, _ option: PluginManifest.Option
+    ) throws(CoderError) {
+        func fail(_ what: String) -> CoderError { .invalidArgument("option \(key): \(value) \(what)") }
+        let number: Double?
+        switch (option.kind, value) {
+        case (.bool, .bool), (.string, .string), (.bytes, .bytes): return
+        case (.i64, .integer(let n)): number = Double(n)
+        case (.f64, .real(let n)): number = n
+        case (.f64, .integer(let n)): number = Double(n)
+        case (.enum, .string(let text)):
+            guard option.values.contains(text) else {
+                throw fail("is none of \(option.values.joined(separator: ", "))")
+            }
+            return
+        default: throw fail("is no \(option.kind.rawValue)")
+        }
+        if let number {
+            if let minimum = option.minimum, number < minimum { throw fail("is below \(JSONValue.real(minimum).text)") }
+            if let maximum = option.maximum, number > maximum { throw fail("is above \(JSONValue.real(maximum).text)") }
+        }
+    }
+
+    /// Reads the text of an option as its schema says.
+    ///
+    /// - Throws: `.invalidArgument`.
+    public static func parse(
+        _ text: String, for key: String, _ coder: CoderDescriptor
+    ) throws(CoderError) -> OptionValue {
+        guard let option = coder.options.first(where: { $0.key == key }) else {
+            // The check of the whole set names what is possible.
+            return .string(text)
+        }
+        let value: OptionValue?
+        switch option.kind {
+        case .bool:
+            switch text.lowercased() {
+            case "true", "yes", "on", "1": value = .bool(true)
+            case "false", "no", "off", "0": value = .bool(false)
+            default: value = nil
+            }
+        case .i64: value = Int64(text).map(OptionValue.integer)
+        case .f64: value = Double(text).flatMap { $0.isFinite ? .real($0) : nil }
+        case .string, .enum: value = .string(text)
+        case .bytes: value = .bytes(Array(text.utf8))
+        }
+        guard let value else { throw .invalidArgument("option \(key): \"\(text)\" is no \(option.kind.rawValue)") }
+        return value
+    }
+
+    /// The known word closest to a mistyped one; nil when none is close.
+    public static func nearest(_ word: String, _ known: [String]) -> String? {
+        let scored = known.map { (distance(Array(word.utf8), Array($0.utf8)), $0) }
+        guard let best = scored.min(by: { $0.0 < $1.0 }), best.0 <= max(1, word.utf8.count / 3) else { return nil }
+        return best.1
+    }
+
+    /// Insertions, deletions and replacements between two words.
+    private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        var row = Array(0...b.count)
+        for (i, x) in a.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, y) in b.enumerated() {
+                let cost = min(row[j] + 1, row[j + 1] + 1, diagonal + (x == y ? 0 : 1))
+                diagonal = row[j + 1]
+                row[j + 1] = cost
+            }
+        }
+        return row[b.count]
+    }
+}

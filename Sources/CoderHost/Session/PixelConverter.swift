@@ -1,0 +1,184 @@
+import ImageModel
+
+/// Turns pixels of one format into another.
+///
+/// The rules, stated once: 16 → 8 bits keeps the high byte; 8 → 16 bits repeats the byte; gray is the BT.709 luma of
+/// the stored values; CMYK becomes R = (255 − C)(255 − K)/255 and likewise; premultiplying rounds to nearest. Nothing
+/// here manages colour.
+enum PixelConverter {
+    /// The same picture in another format; the same buffer where nothing has to be done.
+    ///
+    /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
+    static func convert(
+        _ buffer: PixelBuffer, to format: PixelFormat, background: RGBAColor = RGBAColor(red: 255, green: 255, blue: 255),
+        pool: PixelBufferPool = .shared
+    ) throws(CoderError) -> PixelBuffer {
+        if buffer.format == format { return buffer }
+        let result = try pool.take(buffer.size, format, clean: false)
+        let row = try RowConverter(from: buffer.format, to: format, background: background)
+        for y in 0..<buffer.size.height {
+            buffer.withRow(y) { source in
+                result.withMutableRow(y) { target in row.convert(source, &target, count: buffer.size.width) }
+            }
+        }
+        return result
+    }
+
+    /// The picture as it is to be seen, with nothing left to turn.
+    static func upright(
+        _ buffer: PixelBuffer, _ orientation: Orientation, pool: PixelBufferPool = .shared
+    ) throws(CoderError) -> PixelBuffer {
+        if orientation == .up { return buffer }
+        let size = orientation.applied(to: buffer.size)
+        let result = try pool.take(size, buffer.format, clean: false)
+        turnPixels(buffer, into: result, orientation)
+        return result
+    }
+}
+
+/// Converts rows between two formats.
+struct RowConverter {
+    private let from: PixelFormat
+    private let to: PixelFormat
+    private let background: RGBAColor
+
+    init(from: PixelFormat, to: PixelFormat, background: RGBAColor) throws(CoderError) {
+        guard from.numeric == .unorm, to.numeric == .unorm else {
+            throw .unsupported("the conversion of \(from) to \(to)")
+        }
+        guard to.channels != .cmyk || from.channels == .cmyk else { throw .unsupported("the conversion of \(from) to \(to)") }
+        self.from = from
+        self.to = to
+        self.background = background
+    }
+
+    func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
+        if convertFast(source, &target, count: count) { return }
+        for x in 0..<count {
+            var pixel = load(source, x)
+            if from.alpha == .premultiplied && to.alpha != .premultiplied { pixel.unpremultiply() }
+            if from.hasTransparency && !to.channels.hasAlpha { pixel.flatten(background) }
+            if to.alpha == .premultiplied && from.alpha != .premultiplied { pixel.premultiply() }
+            store(pixel, &target, x)
+        }
+    }
+
+    /// The pairs that real files need most; each a loop without decisions.
+    private func convertFast(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) -> Bool {
+        switch (from.channels, from.bits, to.channels, to.bits) {
+        case (.rgb, 8, .rgba, 8):
+            for x in 0..<count {
+                target.setByte(x * 4, source.byte(x * 3))
+                target.setByte(x * 4 + 1, source.byte(x * 3 + 1))
+                target.setByte(x * 4 + 2, source.byte(x * 3 + 2))
+                target.setByte(x * 4 + 3, 255)
+            }
+        case (.rgba, 8, .rgb, 8) where !from.hasTransparency:
+            for x in 0..<count {
+                target.setByte(x * 3, source.byte(x * 4))
+                target.setByte(x * 3 + 1, source.byte(x * 4 + 1))
+                target.setByte(x * 3 + 2, source.byte(x * 4 + 2))
+            }
+        case (.gray, 8, .rgb, 8):
+            for x in 0..<count {
+                let value = source.byte(x)
+                target.setByte(x * 3, value)
+                target.setByte(x * 3 + 1, value)
+                target.setByte(x * 3 + 2, value)
+            }
+        case (let a, 16, let b, 8) where a == b && from.alpha == to.alpha:
+            for index in 0..<count * from.channels.count {
+                target.setByte(index, UInt8(truncatingIfNeeded: source.pair(index) >> 8))
+            }
+        case (let a, 8, let b, 8) where a == b && from.alpha != .premultiplied && to.alpha != .premultiplied:
+            target.copy(source)
+        default: return false
+        }
+        return true
+    }
+
+    /// One pixel as 16 bit RGBA.
+    private struct Pixel {
+        var red, green, blue, alpha: UInt32
+
+        mutating func premultiply() {
+            red = (red * alpha + 32_767) / 65_535
+            green = (green * alpha + 32_767) / 65_535
+            blue = (blue * alpha + 32_767) / 65_535
+        }
+
+        mutating func unpremultiply() {
+            guard alpha > 0 else {
+                (red, green, blue) = (0, 0, 0)
+                return
+            }
+            red = min(65_535, (red * 65_535 + alpha / 2) / alpha)
+            green = min(65_535, (green * 65_535 + alpha / 2) / alpha)
+            blue = min(65_535, (blue * 65_535 + alpha / 2) / alpha)
+        }
+
+        mutating func flatten(_ background: RGBAColor) {
+            func mix(_ value: UInt32, _ under: UInt8) -> UInt32 {
+                (value * alpha + UInt32(under) * 257 * (65_535 - alpha) + 32_767) / 65_535
+            }
+            red = mix(red, background.red)
+            green = mix(green, background.green)
+            blue = mix(blue, background.blue)
+            alpha = 65_535
+        }
+    }
+
+    private func sample(_ source: RawSpan, _ index: Int) -> UInt32 {
+        from.bits == 8 ? UInt32(source.byte(index)) * 257 : UInt32(source.pair(index))
+    }
+
+    private func load(_ source: RawSpan, _ x: Int) -> Pixel {
+        let base = x * from.channels.count
+        func value(_ index: Int) -> UInt32 { sample(source, base + index) }
+        switch from.channels {
+        case .gray: return Pixel(red: value(0), green: value(0), blue: value(0), alpha: 65_535)
+        case .grayAlpha: return Pixel(red: value(0), green: value(0), blue: value(0), alpha: value(1))
+        case .rgb: return Pixel(red: value(0), green: value(1), blue: value(2), alpha: 65_535)
+        case .rgba: return Pixel(red: value(0), green: value(1), blue: value(2), alpha: value(3))
+        case .bgra: return Pixel(red: value(2), green: value(1), blue: value(0), alpha: value(3))
+        case .cmyk:
+            // In units of 8 bits, so that the rule holds to the byte.
+            func ink(_ index: Int) -> UInt32 {
+                let color = 255 - value(index) / 257
+                let black = 255 - value(3) / 257
+                return (color * black + 127) / 255 * 257
+            }
+            return Pixel(red: ink(0), green: ink(1), blue: ink(2), alpha: 65_535)
+        }
+    }
+
+    private func store(_ pixel: Pixel, _ target: inout MutableRawSpan, _ x: Int) {
+        let base = x * to.channels.count
+        func put(_ index: Int, _ value: UInt32, _ target: inout MutableRawSpan) {
+            if to.bits == 8 {
+                target.setByte(base + index, UInt8(truncatingIfNeeded: value >> 8))
+            } else {
+                target.setPair(base + index, UInt16(truncatingIfNeeded: value))
+            }
+        }
+        switch to.channels {
+        case .gray, .grayAlpha:
+            let isGray = pixel.red == pixel.green && pixel.green == pixel.blue
+            let luma = isGray ? pixel.red : (pixel.red * 2126 + pixel.green * 7152 + pixel.blue * 722 + 5000) / 10_000
+            put(0, luma, &target)
+            if to.channels == .grayAlpha { put(1, pixel.alpha, &target) }
+        case .rgb, .rgba:
+            put(0, pixel.red, &target)
+            put(1, pixel.green, &target)
+            put(2, pixel.blue, &target)
+            if to.channels == .rgba { put(3, pixel.alpha, &target) }
+        case .bgra:
+            put(0, pixel.blue, &target)
+            put(1, pixel.green, &target)
+            put(2, pixel.red, &target)
+            put(3, pixel.alpha, &target)
+        case .cmyk:
+            preconditionFailure("refused by init")
+        }
+    }
+}

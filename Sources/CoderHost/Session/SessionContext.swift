@@ -1,0 +1,75 @@
+public import ImageModel
+import Synchronization
+
+/// What one session may do and what it reports: limits, options, cancellation, warnings.
+///
+/// - Concurrency: ``cancel()`` may be called from any thread while the session runs on another.
+public final class SessionContext: Sendable {
+    public let limits: DecodeLimits
+    public let options: CoderOptions
+    /// Nanoseconds on the monotonic clock; 0 for none.
+    let deadline: UInt64
+    private let cancelled = Atomic<Bool>(false)
+    private let state = Mutex(State())
+    private let onProgress: (@Sendable (_ done: Int, _ total: Int) -> Void)?
+
+    private struct State {
+        var warnings: [String] = []
+        var reserved = 0
+    }
+
+    /// A hostile file may warn once a row.
+    private static let maxWarnings = 32
+
+    public init(
+        limits: DecodeLimits = .default, options: CoderOptions = CoderOptions(),
+        onProgress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
+    ) {
+        self.limits = limits
+        self.options = options
+        self.onProgress = onProgress
+        deadline = limits.maxMilliseconds == 0 ? 0 : monotonicNow() + UInt64(limits.maxMilliseconds) * 1_000_000
+    }
+
+    /// Ends the session as soon as its coder asks whether to go on.
+    public func cancel() { cancelled.store(true, ordering: .relaxed) }
+
+    /// What was off although the picture is usable.
+    public var warnings: [String] { state.withLock { $0.warnings } }
+
+    /// Throws when the session was cancelled or its time is used up.
+    public func checkCancellation() throws(CoderError) {
+        if cancelled.load(ordering: .relaxed) { throw CoderError(.cancelled, "the session was cancelled") }
+        if isLate { throw Self.late(limits) }
+    }
+
+    var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+    var isLate: Bool { deadline != 0 && monotonicNow() > deadline }
+
+    static func late(_ limits: DecodeLimits) -> CoderError {
+        CoderError(
+            .deadlineExceeded, "it took longer than \(limits.maxMilliseconds) ms",
+            hint: "raise the limit time if the source is trusted")
+    }
+
+    package func warn(_ message: String) {
+        state.withLock { state in
+            if state.warnings.count < Self.maxWarnings, !state.warnings.contains(message) {
+                state.warnings.append(message)
+            }
+        }
+    }
+
+    /// Meters memory; false when the session would pass its limit.
+    func reserve(_ delta: Int) -> Bool {
+        state.withLock { state in
+            let (sum, overflow) = state.reserved.addingReportingOverflow(delta)
+            if overflow { return false }
+            if delta > 0, limits.maxDecodedBytes > 0, sum > limits.maxDecodedBytes { return false }
+            state.reserved = max(0, sum)
+            return true
+        }
+    }
+
+    func progress(_ done: Int, _ total: Int) { onProgress?(done, total) }
+}
