@@ -67,7 +67,12 @@ final class NetpbmEncoder: FrameEncoder {
             }
             for row in y..<y + rows {
                 try pixels.withRow(row) { bytes throws(CoderError) in
-                    unsafe try sink.write(pixels.format.bits == 16 ? swappedPairs(bytes).span.bytes : bytes)
+                    if pixels.format.bits == 16 {
+                        let swapped = swappedPairs(bytes)
+                        try sink.write(swapped.span.bytes)
+                    } else {
+                        try sink.write(bytes)
+                    }
                 }
             }
         }
