@@ -10,10 +10,10 @@ let strict: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
-// A dropped-in file exports one symbol and is never unloaded.
+// A dropped-in file exports one symbol and is never unloaded. (gold would keep names of hidden ones in the table.)
 let pluginLinkage: [LinkerSetting] = [
     .unsafeFlags([
-        "-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/coder.version",
+        "-use-ld=lld", "-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/coder.version",
         "-Xlinker", "-z", "-Xlinker", "nodelete",
     ])
 ]

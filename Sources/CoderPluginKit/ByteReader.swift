@@ -16,10 +16,14 @@ public struct ByteReader {
 
     /// Throws unless `count` more bytes are there.
     public func require(_ count: Int) throws(CoderError) {
+        // A count computed from hostile bytes must not become an offset before the start.
+        if count < 0 || offset < 0 { throw .corrupt("a length is negative", at: max(0, offset)) }
         let (end, overflow) = offset.addingReportingOverflow(count)
-        if overflow || count < 0 || end > source.available {
-            throw source.isComplete ? .truncated() : .needsInput
-        }
+        if !overflow && source.has(end) { return }
+        // Asked in this order: the last bytes may arrive between the two questions.
+        let isComplete = source.isComplete
+        if !overflow && source.has(end) { return }
+        throw isComplete ? .truncated() : .needsInput
     }
 
     public mutating func skip(_ count: Int) throws(CoderError) {
@@ -40,7 +44,9 @@ public struct ByteReader {
     }
 
     public mutating func u32BE() throws(CoderError) -> UInt32 {
-        UInt32(try u16BE()) << 16 | UInt32(try u16BE())
+        // At once, so that a suspension leaves the cursor where it was.
+        try require(4)
+        return UInt32(try u16BE()) << 16 | UInt32(try u16BE())
     }
 
     public mutating func u16LE() throws(CoderError) -> UInt16 { try u16BE().byteSwapped }
@@ -53,10 +59,12 @@ public struct ByteReader {
         return source.bytes(offset..<offset + count)
     }
 
-    /// Consumes `expected`, or leaves the cursor alone and answers false.
+    /// Consumes `expected`, or leaves the cursor alone and answers false; the first byte that differs is enough.
     public mutating func consume(_ expected: [UInt8]) throws(CoderError) -> Bool {
-        try require(expected.count)
-        for (index, byte) in expected.enumerated() where source[offset + index] != byte { return false }
+        for (index, byte) in expected.enumerated() {
+            try require(index + 1)
+            if source[offset + index] != byte { return false }
+        }
         offset += expected.count
         return true
     }

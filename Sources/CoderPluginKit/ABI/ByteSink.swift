@@ -11,8 +11,14 @@ public import ImageModel
     public init() { unsafe sink = nil }
 
     /// A sink that the host lends; it stays valid as long as this object lives.
+    ///
+    /// - Throws: `.misuse`.
     @unsafe
-    init(_ sink: UnsafePointer<cpi_sink>) { unsafe self.sink = sink }
+    init(_ sink: UnsafePointer<cpi_sink>) throws(CoderError) {
+        let raw = unsafe try copyIn(sink, least: FirstSize.sink)
+        try checkFlags(unsafe raw.flags, of: "sink")
+        unsafe self.sink = sink
+    }
 
     /// Appends bytes.
     ///

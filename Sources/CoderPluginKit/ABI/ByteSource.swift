@@ -7,87 +7,114 @@ internal import ImageModel
 /// only read piece by piece.
 @safe public final class ByteSource {
     private let source: UnsafePointer<cpi_source>?
-    private var owned: UnsafeMutableBufferPointer<UInt8>?
     private var base: UnsafePointer<UInt8>?
-    private var fetched = 0
+    /// Bytes known to be there. The host is only asked again for what lies behind them.
+    private var watermark = 0
+    private var wasComplete = false
+    /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
+    private var copies: [UnsafeMutableBufferPointer<UInt8>]
 
     /// A source over bytes in memory, for tests.
     public init(_ bytes: [UInt8]) {
         unsafe source = nil
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
-        unsafe owned = copy
+        unsafe copies = [copy]
         unsafe base = UnsafePointer(copy.baseAddress)
-        fetched = bytes.count
+        watermark = bytes.count
+        wasComplete = true
     }
 
     /// A source over what the host lends; `source` stays valid as long as this object lives.
+    ///
+    /// - Throws: `.misuse`.
     @unsafe
-    init(_ source: UnsafePointer<cpi_source>) {
+    init(_ source: UnsafePointer<cpi_source>) throws(CoderError) {
+        unsafe copies = []
+        // All of it stood in the first minor, so its fields can be read where they are from now on.
+        unsafe base = try copyIn(source, least: FirstSize.source).bytes
         unsafe self.source = source
-        unsafe base = source.pointee.bytes
     }
 
-    deinit { unsafe owned?.deallocate() }
+    deinit { for unsafe copy in unsafe copies { unsafe copy.deallocate() } }
 
     /// Whether no further byte will come.
     public var isComplete: Bool {
-        guard let source = unsafe source else { return true }
-        return unsafe source.pointee.complete(source.pointee.ctx) != 0
+        if !wasComplete, let source = unsafe source {
+            wasComplete = unsafe source.pointee.complete(source.pointee.ctx) != 0
+        }
+        return wasComplete
     }
 
     /// Bytes from the start that are there now; never goes down.
     public var available: Int {
-        guard let source = unsafe source else { return fetched }
+        refresh()
+        return watermark
+    }
+
+    /// Whether the first `count` bytes are there; asks the host only where that is not known yet.
+    func has(_ count: Int) -> Bool {
+        if count > watermark { refresh() }
+        return count <= watermark
+    }
+
+    private func refresh() {
+        guard let source = unsafe source else { return }
+        let total = unsafe Int(clamping: source.pointee.available(source.pointee.ctx))
+        if total <= watermark { return }
         if unsafe source.pointee.bytes == nil {
-            unsafe fetchAll(source)
-            return fetched
+            unsafe fetch(source, upTo: total)
+        } else {
+            watermark = total
         }
-        return unsafe Int(clamping: source.pointee.available(source.pointee.ctx))
     }
 
     /// The byte at `offset`, which must be below `available`.
     public subscript(offset: Int) -> UInt8 {
-        precondition(offset >= 0 && offset < available)
+        precondition(offset >= 0 && (offset < watermark || has(offset + 1)))
         return unsafe base![offset]
     }
 
     /// Copies a range that must be within `available`.
     public func bytes(_ range: Range<Int>) -> [UInt8] {
-        precondition(range.lowerBound >= 0 && range.upperBound <= available)
-        return unsafe Array(UnsafeBufferPointer(start: base.map { unsafe $0 + range.lowerBound }, count: range.count))
+        unsafe Array(view(range))
     }
 
     /// Lends a range that must be within `available`.
     public func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
-        precondition(range.lowerBound >= 0 && range.upperBound <= available)
-        let view = unsafe UnsafeRawBufferPointer(start: base.map { unsafe $0 + range.lowerBound }, count: range.count)
-        return try unsafe body(view.bytes)
+        try unsafe body(UnsafeRawBufferPointer(view(range)).bytes)
+    }
+
+    private func view(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+        precondition(range.lowerBound >= 0 && has(range.upperBound))
+        return unsafe UnsafeBufferPointer(start: base.map { unsafe $0 + range.lowerBound }, count: range.count)
     }
 
     /// Where the bytes stand, for a C library that keeps the pointer; the first `available` of them may be read until
     /// the session ends. For use in a `Bridge/` folder.
     @unsafe
     public var baseAddress: UnsafePointer<UInt8>? {
-        _ = available
+        refresh()
         return unsafe base
     }
 
-    /// Copies everything from a host that has no contiguous bytes.
-    private func fetchAll(_ source: UnsafePointer<cpi_source>) {
-        let total = unsafe Int(clamping: source.pointee.available(source.pointee.ctx))
-        if total <= fetched { return }
-        let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: total)
+    /// Copies what is new from a host that has no contiguous bytes.
+    private func fetch(_ source: UnsafePointer<cpi_source>, upTo total: Int) {
+        if unsafe total > copies.last?.count ?? 0 {
+            // Doubling keeps the copying linear while a download trickles in.
+            let capacity = unsafe max(total, 2 * (copies.last?.count ?? 0))
+            let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: capacity)
+            unsafe larger.initialize(repeating: 0)
+            if let base = unsafe base { unsafe larger.baseAddress!.update(from: base, count: watermark) }
+            unsafe copies.append(larger)
+            unsafe base = UnsafePointer(larger.baseAddress)
+        }
+        guard let start = unsafe copies.last?.baseAddress else { return }
         var count: UInt64 = 0
         let status = unsafe source.pointee.read_at(
-            source.pointee.ctx, 0, larger.baseAddress!, UInt64(total), &count)
+            source.pointee.ctx, UInt64(watermark), start + watermark, UInt64(total - watermark), &count)
         if status == CPI_OK || status == CPI_NEED_INPUT {
-            unsafe owned?.deallocate()
-            unsafe owned = larger
-            unsafe base = UnsafePointer(larger.baseAddress)
-            fetched = min(total, Int(clamping: count))
-        } else {
-            unsafe larger.deallocate()
+            watermark += min(total - watermark, Int(clamping: count))
         }
     }
 }

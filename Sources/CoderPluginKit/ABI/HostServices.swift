@@ -9,8 +9,14 @@ public import ImageModel
     /// Services that agree to everything, for tests.
     public init() { unsafe services = nil }
 
+    /// Services that the host lends; `services` stays valid as long as the session.
+    ///
+    /// - Throws: `.misuse`.
     @unsafe
-    init(_ services: UnsafePointer<cpi_services>) { unsafe self.services = services }
+    init(_ services: UnsafePointer<cpi_services>) throws(CoderError) {
+        let _: cpi_services = unsafe try copyIn(services, least: FirstSize.services)
+        unsafe self.services = services
+    }
 
     /// Throws when the caller gave up or time ran out; ask at least every 64 rows.
     ///
@@ -19,11 +25,7 @@ public import ImageModel
     /// The corresponding C function is `cpi_services.poll`.
     public func checkCancellation() throws(CoderError) {
         guard let services = unsafe services else { return }
-        switch unsafe services.pointee.poll(services.pointee.ctx) {
-        case CPI_CONTINUE: return
-        case CPI_DEADLINE: throw CoderError(.deadlineExceeded, "the time for this session is used up")
-        default: throw CoderError(.cancelled, "the session was cancelled")
-        }
+        if let error = unsafe CoderError(callback: services.pointee.poll(services.pointee.ctx)) { throw error }
     }
 
     /// Tells the user that the picture is usable but something was off.
@@ -46,7 +48,7 @@ public import ImageModel
     /// The corresponding C function is `cpi_services.progress`.
     public func progress(_ done: Int, of total: Int) {
         guard let services = unsafe services else { return }
-        unsafe services.pointee.progress(services.pointee.ctx, UInt64(done), UInt64(total))
+        unsafe services.pointee.progress(services.pointee.ctx, UInt64(clamping: done), UInt64(clamping: total))
     }
 
     /// Reports memory that a codec library takes by itself (positive) or gives back (negative).
@@ -61,13 +63,16 @@ public import ImageModel
         }
     }
 
+    /// - Source: `CCoderPlugin/layout.c`.
+    private static let sizeWithThreadHint = 80
+
     /// Threads that are worth starting, at least 1.
     ///
     /// The corresponding C function is `cpi_services.thread_hint`.
     public var threadHint: Int {
         // Appended by 1.1: an older host's table ends before it.
         guard let services = unsafe services,
-            unsafe Int(services.pointee.size) >= MemoryLayout<cpi_services>.size,
+            unsafe sizeField(services) >= Self.sizeWithThreadHint,
             let hint = unsafe services.pointee.thread_hint
         else { return 1 }
         return unsafe max(1, Int(hint(services.pointee.ctx)))

@@ -16,4 +16,10 @@ extension PixelFormat {
             channels: channels.rawValue, numeric: numeric.rawValue, bits: UInt8(bits), alpha: alpha.rawValue,
             reserved: 0)
     }
+
+    /// The format as a decoder offers it or an encoder takes it; rows may begin anywhere.
+    var offer: cpi_format_offer {
+        cpi_format_offer(
+            size: UInt32(MemoryLayout<cpi_format_offer>.size), flags: 0, format: raw, row_align: 1, reserved: 0)
+    }
 }

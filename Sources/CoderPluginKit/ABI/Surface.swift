@@ -27,9 +27,10 @@ public import ImageModel
     /// - Throws: `.misuse` when its numbers do not fit together.
     @unsafe
     init(_ surface: UnsafePointer<cpi_surface>) throws(CoderError) {
-        let raw = unsafe surface.pointee
+        let raw = unsafe try copyIn(surface, least: FirstSize.surface)
+        try checkFlags(unsafe raw.flags, of: "surface")
         let size = unsafe PixelSize(Int(raw.width), Int(raw.height))
-        guard unsafe Int(raw.size) >= MemoryLayout<cpi_surface>.size, let start = unsafe raw.pixels,
+        guard let start = unsafe raw.pixels,
             let format = unsafe PixelFormat(raw.format), !size.isEmpty,
             let rowBytes = format.bytesPerRow(width: size.width),
             let stride = unsafe Int(exactly: raw.stride), let count = unsafe Int(exactly: raw.byte_count),

@@ -1,0 +1,250 @@
+internal import CCoderPlugin
+internal import ImageModel
+
+/// One decoding session of the host: where it stands in the sequence of `cpi/decoder.h`, and the author's decoder.
+@safe final class ExportedDecoder: ExportedSession {
+    private enum State: Int { case opened, sourced, header, frame, decoded }
+
+    private let coder: Coder
+    private let options: CoderOptions
+    private let limits: DecodeLimits
+    private let host: HostServices
+    private var state = State.opened
+    private var source: ByteSource?
+    private var decoder: (any ImageDecoder)?
+    private var info: ImageInfo?
+    private var frame: FrameInfo?
+    /// Whether the one frame of a decoder that knows no frames was stepped over.
+    private var stillIsPassed = false
+    private var dirty: PixelRect?
+    private var blobs: [MetadataBlob]?
+    /// The copy behind the blob that was handed out last.
+    private var blobMemory: UnsafeMutableBufferPointer<UInt8>?
+
+    init(_ coder: Coder, options: CoderOptions, limits: DecodeLimits, host: HostServices) {
+        self.coder = coder
+        self.options = options
+        self.limits = limits
+        self.host = host
+    }
+
+    deinit { unsafe blobMemory?.deallocate() }
+
+    // MARK: Up to the header
+
+    func setSource(_ source: ByteSource) throws(CoderError) {
+        guard state == .opened else { throw outOfSequence("set_source") }
+        self.source = source
+        do throws(CoderError) {
+            _ = try decoderOnceThere()
+        } catch {
+            // The contract has no suspension here; read_header asks again.
+            if error.code != .needsInput { throw error }
+        }
+        state = .sourced
+    }
+
+    private func decoderOnceThere() throws(CoderError) -> any ImageDecoder {
+        if let decoder { return decoder }
+        guard let source, let type = coder.decoder else { throw outOfSequence("set_source") }
+        let session = DecoderSession(source: source, options: options, limits: limits, host: host)
+        let decoder = try type.init(session)
+        self.decoder = decoder
+        return decoder
+    }
+
+    func readHeader() throws(CoderError) -> ImageInfo {
+        guard state == .sourced else { throw outOfSequence("read_header") }
+        let info = try patiently { () throws(CoderError) in try decoderOnceThere().readHeader() }
+        self.info = info
+        state = .header
+        return info
+    }
+
+    /// Runs a call that may suspend. One that asks for more of a source which was complete before would ask for ever.
+    private func patiently<Result>(_ call: () throws(CoderError) -> Result) throws(CoderError) -> Result {
+        let wasComplete = source?.isComplete ?? true
+        do throws(CoderError) {
+            return try call()
+        } catch {
+            throw error.code == .needsInput && wasComplete ? .truncated() : error
+        }
+    }
+
+    /// The decoder and the facts of the picture, from the header on.
+    private func opened(_ call: String) throws(CoderError) -> (decoder: any ImageDecoder, info: ImageInfo) {
+        guard state.rawValue >= State.header.rawValue, let decoder, let info else { throw outOfSequence(call) }
+        return (decoder, info)
+    }
+
+    // MARK: What there is
+
+    /// Metadata number `index`, valid until the next call; nil behind the last.
+    @unsafe
+    func blob(_ index: Int) throws(CoderError) -> cpi_blob? {
+        let (decoder, _) = try opened("blob")
+        if blobs == nil { blobs = try patiently { () throws(CoderError) in try decoder.metadata() } }
+        guard let blobs, index < blobs.count else { return nil }
+        let blob = blobs[index]
+        let key = blob.key.map { Array($0.utf8) + [0] }
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: blob.bytes.count + (key?.count ?? 0))
+        _ = unsafe copy.initialize(fromContentsOf: blob.bytes + (key ?? []))
+        unsafe blobMemory?.deallocate()
+        unsafe blobMemory = copy
+
+        var raw = unsafe cpi_blob()
+        unsafe raw.kind = blob.kind.rawValue
+        unsafe raw.length = UInt64(blob.bytes.count)
+        if let start = copy.baseAddress {
+            unsafe raw.bytes = UnsafePointer(start)
+            if key != nil { unsafe raw.key = UnsafeRawPointer(start + blob.bytes.count).assumingMemoryBound(to: CChar.self) }
+        }
+        return unsafe raw
+    }
+
+    func offer(_ index: Int) throws(CoderError) -> PixelFormat? {
+        let (decoder, info) = try opened("offer")
+        let formats = Self.formats(decoder, info)
+        return index < formats.count ? formats[index] : nil
+    }
+
+    private static func formats(_ decoder: any ImageDecoder, _ info: ImageInfo) -> [PixelFormat] {
+        let formats = decoder.pixelFormats
+        return formats.isEmpty ? [info.nativeFormat] : formats
+    }
+
+    func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
+        let (decoder, info) = try opened("reduced_size")
+        let size = frame?.rect.size ?? info.size
+        let least = PixelSize(min(max(1, wanted.width), size.width), min(max(1, wanted.height), size.height))
+        let reduced = decoder.reducedSize(atLeast: least, of: size)
+        let fits = reduced.width >= least.width && reduced.width <= size.width
+            && reduced.height >= least.height && reduced.height <= size.height
+        return fits ? reduced : size
+    }
+
+    // MARK: Frames
+
+    func nextFrame() throws(CoderError) -> FrameInfo? {
+        let (decoder, info) = try opened("next_frame")
+        let next: FrameInfo
+        if let animation = decoder as? any AnimationDecoder {
+            guard let found = try patiently({ () throws(CoderError) in try animation.nextFrame() }) else { return nil }
+            next = found
+        } else {
+            if stillIsPassed { return nil }
+            stillIsPassed = true
+            next = FrameInfo(index: 0, rect: PixelRect(info.size), hasAlpha: info.hasAlpha)
+        }
+        frame = next
+        dirty = nil
+        state = .frame
+        return next
+    }
+
+    func seek(toFrame index: Int) throws(CoderError) -> Int {
+        let (decoder, _) = try opened("seek_frame")
+        var start = 0
+        if let animation = decoder as? any AnimationDecoder {
+            start = try patiently { () throws(CoderError) in try animation.seek(toFrame: index) }
+            guard start >= 0, start <= index else {
+                throw CoderError(.pluginFault, "the decoder wants to begin at a frame behind the wanted one")
+            }
+        } else {
+            if index != 0 { throw .invalidArgument("the picture has one frame") }
+            stillIsPassed = false
+        }
+        frame = nil
+        dirty = nil
+        state = .header
+        return start
+    }
+
+    @unsafe
+    func decode(_ pointer: UnsafePointer<cpi_decode_request>) throws(CoderError) -> cpi_status {
+        let (decoder, info) = try opened("decode")
+        guard let frame else { throw outOfSequence("decode") }
+        let raw = unsafe try copyIn(pointer, least: FirstSize.decodeRequest)
+        try checkFlags(unsafe raw.flags, of: "request")
+        let surface = unsafe try Surface(raw.surface)
+        let request = DecodeRequest(
+            region: unsafe try region(raw.region, of: frame.rect.size),
+            reducedSize: unsafe try reduction(to: PixelSize(Int(raw.reduced_width), Int(raw.reduced_height))),
+            wantsPartial: unsafe raw.flags.has(CPI_DECODE_WANT_PARTIAL))
+        guard surface.size == request.reducedSize ?? request.region?.size ?? frame.rect.size else {
+            throw CoderError(.misuse, "the surface has not the size of what is decoded")
+        }
+        guard Self.formats(decoder, info).contains(surface.format) else {
+            throw CoderError(.misuse, "the surface has a pixel format that was not offered")
+        }
+
+        dirty = PixelRect(.zero)
+        let wasComplete = source?.isComplete ?? true
+        let outcome: DecodeOutcome
+        do throws(CoderError) {
+            outcome = try decoder.decode(request, into: surface)
+        } catch {
+            throw error.code == .needsInput && wasComplete ? .truncated() : error
+        }
+        switch outcome {
+        case .complete:
+            dirty = PixelRect(surface.size)
+            // Metadata may stand behind the pixels.
+            blobs = nil
+            state = .decoded
+            return CPI_OK
+        case .partial(let rect):
+            dirty = rect.intersection(PixelRect(surface.size))
+            return CPI_PARTIAL
+        }
+    }
+
+    private func region(_ raw: cpi_rect, of size: PixelSize) throws(CoderError) -> PixelRect? {
+        let rect = PixelRect(raw)
+        if rect == PixelRect(.zero) { return nil }
+        guard coder.roles.contains(.region) else { throw .unsupported("decoding a part of a frame") }
+        guard !rect.isEmpty, PixelRect(size).contains(rect) else {
+            throw .invalidArgument("the region \(rect) is not within the frame")
+        }
+        return rect
+    }
+
+    private func reduction(to size: PixelSize) throws(CoderError) -> PixelSize? {
+        if size == .zero { return nil }
+        guard !size.isEmpty else { throw .invalidArgument("the reduced size \(size) is empty") }
+        return size
+    }
+
+    /// The part of the surface that the last decode changed.
+    func changed() throws(CoderError) -> PixelRect {
+        guard let dirty else { throw outOfSequence("dirty") }
+        return dirty
+    }
+
+    // MARK: Thumbnails
+
+    var hasThumbnails: Bool { coder.decoder is any ThumbnailDecoder.Type }
+
+    func thumbnail(_ index: Int) throws(CoderError) -> ImageInfo? {
+        let (decoder, _) = try opened("thumbnail info")
+        guard let decoder = decoder as? any ThumbnailDecoder else { return nil }
+        return try patiently { () throws(CoderError) in try decoder.thumbnail(at: index) }
+    }
+
+    @unsafe
+    func decodeThumbnail(_ index: Int, _ pointer: UnsafePointer<cpi_surface>) throws(CoderError) {
+        guard let info = try thumbnail(index), let decoder = decoder as? any ThumbnailDecoder else {
+            throw .invalidArgument("there is no thumbnail with this number")
+        }
+        let surface = unsafe try Surface(pointer)
+        guard surface.size == info.size, surface.format == info.nativeFormat else {
+            throw CoderError(.misuse, "the surface does not fit the thumbnail")
+        }
+        let wasComplete = source?.isComplete ?? true
+        do throws(CoderError) {
+            try decoder.decodeThumbnail(at: index, into: surface)
+        } catch {
+            throw error.code == .needsInput && wasComplete ? .truncated() : error
+        }
+    }
+}

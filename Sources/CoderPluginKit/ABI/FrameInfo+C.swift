@@ -1,0 +1,55 @@
+internal import CCoderPlugin
+internal import ImageModel
+
+extension FrameInfo {
+    /// Reads what a host tells an encoder about a frame.
+    ///
+    /// - Throws: `.misuse` when it uses a value that is none of the contract's.
+    @unsafe
+    init(_ pointer: UnsafePointer<cpi_frame_info>) throws(CoderError) {
+        let raw = unsafe try copyIn(pointer, least: FirstSize.frameInfo)
+        try checkFlags(raw.flags, of: "frame")
+        guard let blend = Blend(rawValue: raw.blend), let disposal = Disposal(rawValue: raw.disposal) else {
+            throw CoderError(.misuse, "the host described a frame with an unknown blend or disposal")
+        }
+        self.init(
+            index: Int(raw.index), rect: PixelRect(raw.rect),
+            duration: FrameDuration(raw.duration.numerator, over: raw.duration.denominator), blend: blend,
+            disposal: disposal, hasAlpha: raw.flags.has(CPI_FRAME_HAS_ALPHA),
+            isIndependent: raw.flags.has(CPI_FRAME_INDEPENDENT))
+    }
+
+    /// The frame as the contract spells it.
+    ///
+    /// - Throws: `.pluginFault` when a decoder reports numbers that do not fit.
+    func raw() throws(CoderError) -> cpi_frame_info {
+        guard let index = UInt32(exactly: index) else {
+            throw CoderError(.pluginFault, "the decoder reports a frame number that does not fit")
+        }
+        var raw = cpi_frame_info()
+        raw.index = index
+        raw.rect = try rect.raw()
+        raw.blend = blend.rawValue
+        raw.disposal = disposal.rawValue
+        raw.duration = cpi_rational(numerator: duration.numerator, denominator: duration.denominator)
+        raw.flags.set(CPI_FRAME_INDEPENDENT, if: isIndependent)
+        raw.flags.set(CPI_FRAME_HAS_ALPHA, if: hasAlpha)
+        return raw
+    }
+}
+
+extension PixelRect {
+    init(_ raw: cpi_rect) {
+        self.init(x: Int(raw.x), y: Int(raw.y), width: Int(raw.width), height: Int(raw.height))
+    }
+
+    /// The rectangle as the contract spells it.
+    ///
+    /// - Throws: `.pluginFault` when a decoder reports numbers that do not fit.
+    func raw() throws(CoderError) -> cpi_rect {
+        guard let x = UInt32(exactly: x), let y = UInt32(exactly: y), let width = UInt32(exactly: width),
+            let height = UInt32(exactly: height)
+        else { throw CoderError(.pluginFault, "the decoder reports a rectangle that is off the canvas") }
+        return cpi_rect(x: x, y: y, width: width, height: height)
+    }
+}

@@ -1,0 +1,107 @@
+internal import CCoderPlugin
+internal import ImageModel
+
+extension ImageInfo {
+    /// Reads the facts that a host tells an encoder.
+    ///
+    /// - Throws: `.misuse` when they cannot be those of a picture.
+    @unsafe
+    init(_ pointer: UnsafePointer<cpi_image_info>) throws(CoderError) {
+        let raw = unsafe try copyIn(pointer, least: FirstSize.imageInfo)
+        try checkFlags(raw.flags, of: "picture")
+        let size = PixelSize(Int(raw.width), Int(raw.height))
+        guard !size.isEmpty, let native = PixelFormat(raw.native) else {
+            throw CoderError(.misuse, "the host described a picture that cannot exist")
+        }
+        let loopCount: LoopCount =
+            switch raw.loop_kind {
+            case CPI_LOOPS_COUNT: .plays(Int(clamping: raw.loop_count))
+            case CPI_LOOPS_INFINITE: .infinite
+            default: .unknown
+            }
+        let density: PixelDensity? =
+            switch raw.density_unit {
+            case CPI_DENSITY_METER: .perMeter(x: raw.density_x, y: raw.density_y)
+            case CPI_DENSITY_ASPECT: .aspect(x: raw.density_x, y: raw.density_y)
+            default: nil
+            }
+        let background = RGBAColor(
+            red: raw.background.0, green: raw.background.1, blue: raw.background.2, alpha: raw.background.3)
+        self.init(
+            size: size, nativeFormat: native, bitDepth: Int(raw.bit_depth), hasAlpha: raw.flags.has(CPI_IMAGE_HAS_ALPHA),
+            orientation: Orientation(rawValue: Int(raw.orientation)),
+            orientationApplied: raw.flags.has(CPI_IMAGE_ORIENTATION_APPLIED),
+            frameCount: raw.frame_count > 0 ? Int(raw.frame_count) : nil,
+            loopCount: loopCount, isAnimated: raw.flags.has(CPI_IMAGE_ANIMATED), isLossy: raw.flags.has(CPI_IMAGE_LOSSY),
+            color: ColorDescription(raw.color), density: density,
+            background: raw.flags.has(CPI_IMAGE_HAS_BACKGROUND) ? background : nil, thumbnailCount: Int(raw.thumbnail_count))
+    }
+
+    /// The facts as the contract spells them.
+    ///
+    /// - Throws: `.pluginFault` when a decoder reports what cannot be the facts of a picture.
+    func raw() throws(CoderError) -> cpi_image_info {
+        guard !size.isEmpty, let width = UInt32(exactly: size.width), let height = UInt32(exactly: size.height),
+            nativeFormat.isValid, let frames = UInt32(exactly: frameCount ?? 0)
+        else { throw CoderError(.pluginFault, "the decoder reports a picture of \(size) pixels") }
+        var raw = cpi_image_info()
+        raw.width = width
+        raw.height = height
+        raw.native = nativeFormat.raw
+        raw.orientation = UInt32(orientation?.rawValue ?? 0)
+        raw.bit_depth = UInt32(clamping: bitDepth)
+        raw.frame_count = frames
+        raw.flags.set(CPI_IMAGE_FRAME_COUNT_KNOWN, if: frameCount != nil)
+        raw.flags.set(CPI_IMAGE_HAS_ALPHA, if: hasAlpha)
+        raw.flags.set(CPI_IMAGE_ORIENTATION_APPLIED, if: orientationApplied)
+        raw.flags.set(CPI_IMAGE_LOSSY, if: isLossy)
+        raw.flags.set(CPI_IMAGE_ANIMATED, if: isAnimated)
+        switch loopCount {
+        case .unknown: raw.loop_kind = CPI_LOOPS_UNKNOWN
+        case .infinite: raw.loop_kind = CPI_LOOPS_INFINITE
+        case .plays(let count):
+            raw.loop_kind = CPI_LOOPS_COUNT
+            raw.loop_count = UInt64(clamping: count)
+        }
+        switch density {
+        case nil: raw.density_unit = CPI_DENSITY_NONE
+        case .perMeter(let x, let y): (raw.density_unit, raw.density_x, raw.density_y) = (CPI_DENSITY_METER, x, y)
+        case .aspect(let x, let y): (raw.density_unit, raw.density_x, raw.density_y) = (CPI_DENSITY_ASPECT, x, y)
+        }
+        if let background {
+            raw.flags.set(CPI_IMAGE_HAS_BACKGROUND, if: true)
+            raw.background = (background.red, background.green, background.blue, background.alpha)
+        }
+        raw.color = color.raw
+        raw.thumbnail_count = UInt32(clamping: thumbnailCount)
+        return raw
+    }
+}
+
+extension ColorDescription {
+    init(_ raw: cpi_color) {
+        self.init(
+            hasProfile: raw.flags.has(CPI_COLOR_HAS_ICC),
+            prefersCodePoints: raw.flags.has(CPI_COLOR_PREFER_CICP))
+        if raw.flags.has(CPI_COLOR_HAS_CICP) {
+            codePoints = CodePoints(
+                primaries: raw.primaries, transfer: raw.transfer, matrix: raw.matrix,
+                isFullRange: raw.full_range != 0)
+        }
+    }
+
+    var raw: cpi_color {
+        var raw = cpi_color()
+        raw.size = UInt32(MemoryLayout<cpi_color>.size)
+        if let codePoints {
+            raw.flags.set(CPI_COLOR_HAS_CICP, if: true)
+            raw.primaries = codePoints.primaries
+            raw.transfer = codePoints.transfer
+            raw.matrix = codePoints.matrix
+            raw.full_range = codePoints.isFullRange ? 1 : 0
+        }
+        raw.flags.set(CPI_COLOR_HAS_ICC, if: hasProfile)
+        raw.flags.set(CPI_COLOR_PREFER_CICP, if: prefersCodePoints)
+        return raw
+    }
+}

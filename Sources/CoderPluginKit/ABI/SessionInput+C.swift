@@ -1,0 +1,92 @@
+internal import CCoderPlugin
+internal import ImageModel
+
+extension DecodeLimits {
+    /// Reads the limits of a session. Time is the host's to watch: `HostServices.checkCancellation` tells of it.
+    ///
+    /// - Throws: `.misuse`.
+    @unsafe
+    init(_ pointer: UnsafePointer<cpi_limits>) throws(CoderError) {
+        let raw = unsafe try copyIn(pointer, least: FirstSize.limits)
+        self = .off
+        maxSide = Int(raw.max_width)
+        maxPixels = Int(clamping: raw.max_pixels)
+        maxFrames = Int(raw.max_frames)
+        maxTotalPixels = Int(clamping: raw.max_total_pixels)
+        maxInputBytes = Int(clamping: raw.max_input_bytes)
+        maxOutputBytes = Int(clamping: raw.max_output_bytes)
+        maxDecodedBytes = Int(clamping: raw.max_total_alloc)
+        maxMetadataBytes = Int(clamping: raw.max_metadata_bytes)
+        maxRatio = Int(raw.max_ratio)
+        maxScans = Int(raw.max_scans)
+        maxNesting = Int(raw.max_nesting)
+        maxThreads = Int(raw.max_threads)
+    }
+}
+
+extension CoderOptions {
+    /// Reads the options of a session; NULL stands for none.
+    ///
+    /// - Throws: `.misuse`, and `.invalidArgument` for a type that is not known.
+    @unsafe
+    init(_ pointer: UnsafePointer<cpi_options>?) throws(CoderError) {
+        self.init()
+        guard let pointer = unsafe pointer else { return }
+        let raw = unsafe try copyIn(pointer, least: FirstSize.options)
+        if unsafe raw.count == 0 { return }
+        // An element may grow with a later minor; the bound only keeps the sum below from overflowing.
+        guard let items = unsafe raw.items, let step = unsafe Int(exactly: raw.stride), step >= FirstSize.option,
+            step <= 1 << 16
+        else { throw CoderError(.misuse, "the host passed a list of options that cannot be read") }
+        for index in unsafe 0..<Int(raw.count) {
+            let element = unsafe (UnsafeRawPointer(items) + index * step).assumingMemoryBound(to: cpi_option.self)
+            unsafe try add(copyIn(element, least: FirstSize.option))
+        }
+    }
+
+    private mutating func add(_ raw: cpi_option) throws(CoderError) {
+        try checkFlags(unsafe raw.flags, of: "option")
+        if unsafe isNull(raw.key) { throw CoderError(.misuse, "the host passed an option without a key") }
+        let key = unsafe String(cString: raw.key)
+        switch unsafe raw.type {
+        case CPI_OPTION_BOOL: values[key] = unsafe .bool(raw.integer != 0)
+        case CPI_OPTION_I64: values[key] = unsafe .integer(raw.integer)
+        case CPI_OPTION_F64: values[key] = unsafe .real(raw.real)
+        case CPI_OPTION_BYTES: values[key] = unsafe .bytes(try copyBytes(raw.bytes, raw.length))
+        case CPI_OPTION_STRING, CPI_OPTION_ENUM:
+            guard let text = unsafe String(validating: try copyBytes(raw.bytes, raw.length), as: UTF8.self) else {
+                throw .invalidArgument("the option \(key) is not UTF-8")
+            }
+            values[key] = .string(text)
+        default:
+            if unsafe !raw.flags.has(CPI_OPTION_HINT) {
+                throw .invalidArgument("the option \(key) has a type that is not known")
+            }
+        }
+    }
+}
+
+extension MetadataBlob {
+    /// Reads metadata that a host hands to an encoder.
+    ///
+    /// - Throws: `.misuse`, and `.unsupportedFeature` for a kind that is not known.
+    @unsafe
+    init(_ pointer: UnsafePointer<cpi_blob>) throws(CoderError) {
+        let raw = unsafe try copyIn(pointer, least: FirstSize.blob)
+        guard let kind = unsafe Kind(rawValue: raw.kind) else { throw .unsupported("this kind of metadata") }
+        let key = unsafe raw.key.map { unsafe String(cString: $0) }
+        self.init(kind, unsafe try copyBytes(raw.bytes, raw.length), key: key)
+    }
+}
+
+/// Copies bytes that are only lent.
+///
+/// - Throws: `.misuse`.
+@unsafe
+private func copyBytes(_ start: UnsafePointer<UInt8>?, _ length: UInt64) throws(CoderError) -> [UInt8] {
+    if length == 0 { return [] }
+    guard let start = unsafe start, let count = Int(exactly: length) else {
+        throw CoderError(.misuse, "the host passed bytes that cannot be read")
+    }
+    return unsafe Array(UnsafeBufferPointer(start: start, count: count))
+}

@@ -1,0 +1,110 @@
+/// What the generated file needs of a manifest, once its required keys were found.
+///
+/// The host checks everything else when it reads the note; here stands what an author would otherwise only notice by a
+/// plugin that is not listed.
+struct Manifest {
+    /// `abi.minor_needed`: the lowest host minor the plugin works with.
+    var minorNeeded: Int
+    /// The JSON text without white space.
+    var compact: [UInt8]
+
+    /// Bytes (`CPI_MANIFEST_LIMIT`).
+    static let limit = 65_536
+    /// `CPI_ABI_MAJOR`, and the minor `CoderPluginKit` is built for.
+    static let abi = (major: 1, minor: 1)
+    /// The names of `CoderRoles`.
+    static let roles: Set = [
+        "decode", "encode", "animation", "encode-animation", "incremental", "reduce", "region", "metadata",
+    ]
+
+    init(_ text: [UInt8]) throws(ManifestError) {
+        guard text.count <= Self.limit else {
+            throw ManifestError(message: "the manifest is larger than \(Self.limit) bytes", offset: Self.limit)
+        }
+        if let place = Self.invalidUTF8(text) { throw ManifestError(message: "this is not UTF-8", offset: place) }
+        var parser = JSONParser(text)
+        let root = try parser.parse()
+
+        guard case .object = root.content else {
+            throw ManifestError(message: "the manifest must be one JSON object", offset: root.offset)
+        }
+        try root.integer("schema", in: 1...1)
+        let plugin = try root.object("plugin")
+        for key in ["id", "name", "version", "license"] { try plugin.string(key) }
+        let abi = try root.object("abi")
+        try abi.integer("major", in: Self.abi.major...Self.abi.major)
+        try abi.integer("minor_built", in: Self.abi.minor...Self.abi.minor)
+        minorNeeded = try abi.integer("minor_needed", in: 0...Self.abi.minor)
+        for coder in try root.elements("coders") {
+            try coder.string("id")
+            for role in try coder.elements("roles") {
+                guard case .string(let name) = role.content, Self.roles.contains(name) else {
+                    throw ManifestError(
+                        message: "a role is one of \(Self.roles.sorted().joined(separator: ", "))", offset: role.offset)
+                }
+            }
+            for format in try coder.elements("formats") { try format.string("id") }
+        }
+        compact = parser.compact
+    }
+
+    /// The offset of the first byte that is not part of valid UTF-8.
+    private static func invalidUTF8(_ text: [UInt8]) -> Int? {
+        var decoder = UTF8()
+        var bytes = text.makeIterator()
+        var offset = 0
+        while true {
+            switch decoder.decode(&bytes) {
+            case .scalarValue(let scalar): offset += UTF8.width(scalar)
+            case .emptyInput: return nil
+            case .error: return offset
+            }
+        }
+    }
+}
+
+extension JSON {
+    /// The value of a required key.
+    private func member(_ key: String) throws(ManifestError) -> JSON {
+        guard case .object(let members) = content else { throw fault("an object is expected here") }
+        guard let member = members.first(where: { $0.key == key }) else {
+            throw fault("the key \"\(key)\" is missing in this object")
+        }
+        return member.value
+    }
+
+    private func fault(_ message: String) -> ManifestError { ManifestError(message: message, offset: offset) }
+
+    func object(_ key: String) throws(ManifestError) -> JSON {
+        let value = try member(key)
+        guard case .object = value.content else { throw value.fault("\"\(key)\" must be an object") }
+        return value
+    }
+
+    func elements(_ key: String) throws(ManifestError) -> [JSON] {
+        let value = try member(key)
+        guard case .array(let elements) = value.content, !elements.isEmpty else {
+            throw value.fault("\"\(key)\" must be an array with at least one element")
+        }
+        return elements
+    }
+
+    @discardableResult
+    func string(_ key: String) throws(ManifestError) -> String {
+        let value = try member(key)
+        guard case .string(let text) = value.content, !text.isEmpty else {
+            throw value.fault("\"\(key)\" must be a string that is not empty")
+        }
+        return text
+    }
+
+    @discardableResult
+    func integer(_ key: String, in range: ClosedRange<Int>) throws(ManifestError) -> Int {
+        let value = try member(key)
+        guard case .number(let text) = value.content, let number = Int(text), range.contains(number) else {
+            let wanted = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+            throw value.fault("\"\(key)\" must be \(wanted)")
+        }
+        return number
+    }
+}
