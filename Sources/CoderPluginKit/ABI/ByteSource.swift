@@ -10,16 +10,21 @@ internal import ImageModel
     private var owned: UnsafeMutableBufferPointer<UInt8>?
     private var base: UnsafePointer<UInt8>?
     private var fetched = 0
+    private var expected = 0
 
-    /// A source over bytes in memory, for tests.
-    public init(_ bytes: [UInt8]) {
+    /// A source over bytes in memory, for tests; with `arrived`, one that grows as ``arrive(_:)`` says.
+    public init(_ bytes: [UInt8], arrived: Int? = nil) {
         unsafe source = nil
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
         unsafe owned = copy
         unsafe base = UnsafePointer(copy.baseAddress)
-        fetched = bytes.count
+        expected = bytes.count
+        fetched = min(arrived ?? bytes.count, bytes.count)
     }
+
+    /// Lets `count` more bytes of a test's source arrive.
+    public func arrive(_ count: Int) { fetched = min(expected, fetched + count) }
 
     /// A source over what the host lends; `source` stays valid as long as this object lives.
     @unsafe
@@ -32,7 +37,7 @@ internal import ImageModel
 
     /// Whether no further byte will come.
     public var isComplete: Bool {
-        guard let source = unsafe source else { return true }
+        guard let source = unsafe source else { return fetched == expected }
         return unsafe source.pointee.complete(source.pointee.ctx) != 0
     }
 
