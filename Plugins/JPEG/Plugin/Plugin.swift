@@ -1,1 +1,10 @@
 import CoderPluginKit
+import JPEGCodec
+
+let plugin = CoderPlugin(
+    id: "org.coderhost.jpeg-plugin", version: "0.1.0",
+    coders: [
+        Coder(
+            id: "org.coderhost.jpeg", decoder: JPEGDecoder.self, encoder: JPEGEncoder.self,
+            roles: [.metadata, .reduce, .incremental])
+    ])

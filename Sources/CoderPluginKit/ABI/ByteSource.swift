@@ -14,15 +14,22 @@ internal import ImageModel
     /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
     private var copies: [UnsafeMutableBufferPointer<UInt8>]
 
-    /// A source over bytes in memory, for tests.
-    public init(_ bytes: [UInt8]) {
+    /// A source over bytes in memory, for tests; with `arrived`, one that grows as ``arrive(_:)`` says.
+    public init(_ bytes: [UInt8], arrived: Int? = nil) {
         unsafe source = nil
-        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
         _ = unsafe copy.initialize(from: bytes)
         unsafe copies = [copy]
         unsafe base = UnsafePointer(copy.baseAddress)
-        watermark = bytes.count
-        wasComplete = true
+        watermark = min(arrived ?? bytes.count, bytes.count)
+        wasComplete = watermark == bytes.count
+    }
+
+    /// Lets `count` more bytes of a test's source arrive.
+    public func arrive(_ count: Int) {
+        guard let all = unsafe copies.last?.count else { return }
+        watermark = min(all, watermark + count)
+        wasComplete = watermark == all
     }
 
     /// A source over what the host lends; `source` stays valid as long as this object lives.

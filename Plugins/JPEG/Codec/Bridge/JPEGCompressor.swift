@@ -1,0 +1,133 @@
+import CoderPluginKit
+import ImageModel
+import JPEGShim
+
+/// One run of libjpeg-turbo's compressor into a sink.
+@safe final class JPEGCompressor {
+    /// What the compressor is set to.
+    struct Settings {
+        var size: PixelSize
+        var format: PixelFormat
+        var quality = 90
+        /// Luma samples for one chroma sample, across and down.
+        var subsampling = (across: 2, down: 2)
+        var isProgressive = false
+        var optimizes = false
+        var isArithmetic = false
+        var density: PixelDensity?
+    }
+
+    /// Where the library's callbacks end up; C holds it unretained for as long as the compressor lives.
+    private final class Output {
+        let sink: ByteSink
+        let host: HostServices
+        var error: CoderError?
+
+        init(_ sink: ByteSink, _ host: HostServices) {
+            self.sink = sink
+            self.host = host
+        }
+    }
+
+    private let output: Output
+    private let encoder: OpaquePointer
+
+    /// - Throws: `.outOfMemory`.
+    init(_ sink: ByteSink, _ host: HostServices) throws(CoderError) {
+        output = Output(sink, host)
+        var callbacks = unsafe jpegs_callbacks(
+            context: Unmanaged.passUnretained(output).toOpaque(),
+            write: { context, bytes, count in
+                let output = unsafe Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
+                output.error = unsafe ByteSink.error(
+                    output.sink.write(UnsafeBufferPointer(start: bytes, count: count)))
+                return output.error == nil ? 0 : 1
+            },
+            poll: { context in
+                let output = unsafe Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
+                do throws(CoderError) {
+                    try output.host.checkCancellation()
+                    return 0
+                } catch {
+                    output.error = error
+                    return 1
+                }
+            })
+        guard let encoder = unsafe jpegs_encoder_new(&callbacks) else {
+            throw CoderError(.outOfMemory, "there is no memory for a JPEG encoder", domain: JPEGLibrary.name)
+        }
+        unsafe self.encoder = encoder
+    }
+
+    deinit { unsafe jpegs_encoder_free(encoder) }
+
+    /// Writes everything up to the metadata.
+    ///
+    /// The corresponding C function is `jpeg_start_compress`.
+    func start(_ settings: Settings) throws(CoderError) {
+        var raw = jpegs_settings()
+        raw.width = UInt32(settings.size.width)
+        raw.height = UInt32(settings.size.height)
+        raw.format = JPEGLibrary.code(settings.format)
+        raw.quality = UInt32(settings.quality)
+        raw.horizontal = UInt32(settings.subsampling.across)
+        raw.vertical = UInt32(settings.subsampling.down)
+        raw.progressive = settings.isProgressive ? 1 : 0
+        raw.optimize = settings.optimizes ? 1 : 0
+        raw.arithmetic = settings.isArithmetic ? 1 : 0
+        let (unit, x, y) = Self.density(settings.density)
+        raw.density_unit = unit
+        raw.density_x = x
+        raw.density_y = y
+        try check(unsafe jpegs_encoder_start(encoder, &raw))
+    }
+
+    /// Writes an APPn segment of at most 65533 bytes.
+    ///
+    /// The corresponding C function is `jpeg_write_marker`.
+    func write(marker: UInt8, _ bytes: [UInt8]) throws(CoderError) {
+        try check(unsafe jpegs_encoder_marker(encoder, UInt32(marker), bytes, UInt32(bytes.count)))
+    }
+
+    /// Writes a profile, in as many segments as it takes.
+    ///
+    /// The corresponding C function is `jpeg_write_icc_profile`.
+    func write(profile: [UInt8]) throws(CoderError) {
+        try check(unsafe jpegs_encoder_icc(encoder, profile, UInt32(profile.count)))
+    }
+
+    /// Encodes `count` rows of the surface from `row` on.
+    ///
+    /// The corresponding C function is `jpeg_write_scanlines`.
+    func rows(of surface: borrowing Surface, from row: Int, count: Int) throws(CoderError) {
+        let start = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self) + row * surface.stride
+        try check(unsafe jpegs_encoder_rows(encoder, start, surface.stride, UInt32(count)))
+    }
+
+    /// The corresponding C function is `jpeg_finish_compress`.
+    func finish() throws(CoderError) { try check(unsafe jpegs_encoder_finish(encoder)) }
+
+    private func check(_ status: Int32) throws(CoderError) {
+        if status == JPEGS_OK { return }
+        if let error = output.error { throw error }
+        throw JPEGLibrary.error(status, unsafe String(cString: jpegs_encoder_message(encoder)))
+    }
+
+    /// The JFIF unit and numbers; dots per centimetre where they are whole, else per inch.
+    ///
+    /// - Source: JFIF 1.02, "units", "Xdensity", "Ydensity"; each number has 16 bits.
+    private static func density(_ density: PixelDensity?) -> (UInt32, UInt32, UInt32) {
+        let unit: UInt32
+        var (x, y): (UInt32, UInt32)
+        switch density {
+        case .aspect(let across, let down): (unit, x, y) = (0, across, down)
+        case .perMeter(let across, let down) where across % 100 == 0 && down % 100 == 0:
+            (unit, x, y) = (2, across / 100, down / 100)
+        case .perMeter(let across, let down):
+            (unit, x, y) = (1, JPEGLibrary.perInch(meter: across), JPEGLibrary.perInch(meter: down))
+        case nil: (unit, x, y) = (0, 1, 1)
+        }
+        let isStorable = (1...65_535).contains(x) && (1...65_535).contains(y)
+        return isStorable ? (unit, x, y) : (0, 1, 1)
+    }
+}

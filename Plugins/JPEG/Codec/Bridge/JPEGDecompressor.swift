@@ -1,0 +1,151 @@
+import CoderPluginKit
+import ImageModel
+import JPEGShim
+
+/// One run of libjpeg-turbo over a source, from the first byte to the last row.
+@safe final class JPEGDecompressor {
+    /// How far a call came.
+    enum Step {
+        case done
+        /// A slice of the work is done; there is more.
+        case more
+        case needsInput
+        case truncated
+    }
+
+    /// The facts of the frame header.
+    struct Header {
+        var size: PixelSize
+        /// Nil for a number of components that has no meaning.
+        var native: PixelFormat?
+        var components: Int
+        var isMultiScan: Bool
+        /// Whether the library cannot go on from the middle of the data.
+        var needsAllInput: Bool
+        var density: PixelDensity?
+        /// What the library takes to hold a multi-scan picture.
+        var coefficientBytes: Int
+    }
+
+    private let source: ByteSource
+    private let decoder: OpaquePointer
+
+    /// - Throws: `.outOfMemory`.
+    init(_ source: ByteSource) throws(CoderError) {
+        guard let decoder = unsafe jpegs_decoder_new() else {
+            throw CoderError(.outOfMemory, "there is no memory for a JPEG decoder", domain: JPEGLibrary.name)
+        }
+        self.source = source
+        unsafe self.decoder = decoder
+    }
+
+    deinit { unsafe jpegs_decoder_free(decoder) }
+
+    /// Tells the library what has arrived.
+    private func lend() {
+        // Asked for first: a byte that arrives in between is only seen one call later.
+        let complete = source.isComplete
+        let available = source.available
+        guard let bytes = unsafe source.baseAddress else { return }
+        unsafe jpegs_decoder_input(decoder, bytes, available, complete ? 1 : 0)
+    }
+
+    /// Reads up to the first scan.
+    ///
+    /// The corresponding C function is `jpeg_read_header`.
+    func readHeader() throws(CoderError) -> Header {
+        lend()
+        var info = jpegs_info()
+        if case .needsInput = try step(unsafe jpegs_decoder_header(decoder, &info)) { throw .needsInput }
+        return Header(
+            size: PixelSize(Int(info.width), Int(info.height)), native: Self.native(info.color),
+            components: Int(info.components), isMultiScan: info.multi_scan != 0,
+            needsAllInput: info.arithmetic != 0,
+            density: info.has_jfif != 0 ? Self.density(info) : nil,
+            coefficientBytes: Int(clamping: info.coefficient_bytes))
+    }
+
+    /// Fixes format and reduction, and answers the size of the output; legal again once it has begun.
+    ///
+    /// The corresponding C function is `jpeg_start_decompress`.
+    func start(_ format: PixelFormat, scale: Int) throws(CoderError) -> PixelSize {
+        lend()
+        var width: UInt32 = 0
+        var height: UInt32 = 0
+        let code = JPEGLibrary.code(format)
+        if case .needsInput = try step(
+            unsafe jpegs_decoder_start(decoder, code, UInt32(scale), &width, &height))
+        {
+            throw .needsInput
+        }
+        return PixelSize(Int(width), Int(height))
+    }
+
+    /// Takes in a slice of a multi-scan picture.
+    ///
+    /// The corresponding C function is `jpeg_consume_input`.
+    func absorb() throws(CoderError) -> Step { try step(unsafe jpegs_decoder_absorb(decoder)) }
+
+    /// The scan that is being absorbed, from 1.
+    var scan: Int { unsafe Int(jpegs_decoder_scan(decoder)) }
+
+    /// The corresponding C function is `jpeg_start_output`.
+    func beginPass() throws(CoderError) { _ = try step(unsafe jpegs_decoder_begin_pass(decoder)) }
+
+    /// The corresponding C function is `jpeg_finish_output`.
+    func endPass() throws(CoderError) { _ = try step(unsafe jpegs_decoder_end_pass(decoder)) }
+
+    /// Writes at most `count` rows from `row` on and advances it.
+    ///
+    /// - Shape: the surface has the size that ``start(_:scale:)`` answered.
+    ///
+    /// The corresponding C function is `jpeg_read_scanlines`.
+    func rows(into surface: borrowing Surface, row: inout Int, count: Int) throws(CoderError) -> Step {
+        var next = UInt32(row)
+        let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let status = unsafe jpegs_decoder_rows(decoder, pixels, surface.stride, &next, UInt32(count))
+        row = Int(next)
+        return status == JPEGS_TRUNCATED ? .truncated : try step(status)
+    }
+
+    /// Whether the input ended early and part of the picture is missing.
+    var isTruncated: Bool { unsafe jpegs_decoder_is_truncated(decoder) != 0 }
+
+    /// The first complaint of the library and how many there were; nil when there was none.
+    var warning: String? {
+        let count = unsafe jpegs_decoder_warning_count(decoder)
+        guard count > 0 else { return nil }
+        let text = unsafe String(cString: jpegs_decoder_warning(decoder))
+        return count == 1 ? text : "\(text) (and \(count - 1) more)"
+    }
+
+    private func step(_ status: Int32) throws(CoderError) -> Step {
+        switch status {
+        case JPEGS_OK: return .done
+        case JPEGS_MORE: return .more
+        case JPEGS_NEEDS_INPUT: return .needsInput
+        default: throw JPEGLibrary.error(status, unsafe String(cString: jpegs_decoder_message(decoder)))
+        }
+    }
+
+    private static func native(_ color: UInt32) -> PixelFormat? {
+        switch color {
+        case JPEGS_GRAY: .gray8
+        case JPEGS_RGB: .rgb8
+        case JPEGS_CMYK: .cmyk8
+        default: nil
+        }
+    }
+
+    /// - Source: JFIF 1.02, "units", "Xdensity", "Ydensity".
+    private static func density(_ info: jpegs_info) -> PixelDensity? {
+        let (x, y) = (info.density_x, info.density_y)
+        if x == 0 || y == 0 { return nil }
+        return switch info.density_unit {
+        case 0: .aspect(x: x, y: y)
+        case 1: .perMeter(x: JPEGLibrary.perMeter(inch: x), y: JPEGLibrary.perMeter(inch: y))
+        case 2: .perMeter(x: x * 100, y: y * 100)
+        default: nil
+        }
+    }
+}

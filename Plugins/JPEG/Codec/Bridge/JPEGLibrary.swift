@@ -1,0 +1,35 @@
+import ImageModel
+import JPEGShim
+
+/// What the two directions of the bridge share.
+enum JPEGLibrary {
+    static let name = "libjpeg-turbo"
+
+    /// The shim's number for a format; the caller has checked that there is one.
+    static func code(_ format: PixelFormat) -> UInt32 {
+        switch format.channels {
+        case .gray: JPEGS_GRAY
+        case .rgba: JPEGS_RGBA
+        case .bgra: JPEGS_BGRA
+        case .cmyk: JPEGS_CMYK
+        case .rgb, .grayAlpha: JPEGS_RGB
+        }
+    }
+
+    /// One inch is 0.0254 m.
+    static func perMeter(inch: UInt32) -> UInt32 { (inch * 10_000 + 127) / 254 }
+    static func perInch(meter: UInt32) -> UInt32 { UInt32((UInt64(meter) * 254 + 5_000) / 10_000) }
+
+    static func error(_ status: Int32, _ message: String) -> CoderError {
+        var error =
+            switch status {
+            case JPEGS_NOT_MINE: CoderError.notMine()
+            case JPEGS_UNSUPPORTED: CoderError(.unsupportedFeature, message, feature: message)
+            case JPEGS_NO_MEMORY: CoderError(.outOfMemory, "the JPEG library has no memory")
+            case JPEGS_TRUNCATED: CoderError.truncated()
+            default: CoderError.corrupt(message)
+            }
+        error.domain = name
+        return error
+    }
+}

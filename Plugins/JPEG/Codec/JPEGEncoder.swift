@@ -1,0 +1,119 @@
+public import CoderPluginKit
+public import ImageModel
+
+/// Encodes JPEG: baseline or progressive, Huffman or arithmetic coding, 8 bits.
+///
+/// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for CMYK.
+public final class JPEGEncoder: ImageEncoder {
+    private let session: EncoderSession
+    private var sink: ByteSink?
+    private var info: ImageInfo?
+    private var exif: [UInt8]?
+    private var xmp: [UInt8]?
+    private var profile: [UInt8]?
+    private var isWritten = false
+
+    /// What libjpeg takes; the format itself could count to 65535.
+    private static let maxSide = 65_500
+    /// A segment's length counts itself, 2 bytes of the 65535.
+    private static let maxSegment = 65_533
+    private static let exifName = Array("Exif\0\0".utf8)
+    private static let xmpName = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
+    /// 255 segments, each with 14 bytes before its part (ICC.1 annex B.4).
+    private static let maxProfile = 255 * (maxSegment - 14)
+
+    public init(_ session: EncoderSession) throws(CoderError) { self.session = session }
+
+    public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
+        let native = info.nativeFormat
+        switch native.channels {
+        case .gray: return [.gray8]
+        case .cmyk: return [.cmyk8]
+        case .rgba where native.alpha == .opaque: return [PixelFormat(.rgba, alpha: .opaque), .rgb8]
+        case .bgra where native.alpha == .opaque: return [PixelFormat(.bgra, alpha: .opaque), .rgb8]
+        case .grayAlpha where native.alpha == .opaque: return [.gray8]
+        case .rgb, .rgba, .bgra, .grayAlpha: return [.rgb8]
+        }
+    }
+
+    public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
+        let size = info.size
+        guard !size.isEmpty, max(size.width, size.height) <= Self.maxSide else {
+            throw .invalidArgument(
+                "a JPEG has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the picture down")
+        }
+        guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
+            throw .invalidArgument("JPEG is not encoded from \(info.nativeFormat)")
+        }
+        self.info = info
+        self.sink = sink
+    }
+
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
+        switch blob.kind {
+        case .exif where blob.bytes.count <= Self.maxSegment - Self.exifName.count: exif = blob.bytes
+        case .xmp where blob.bytes.count <= Self.maxSegment - Self.xmpName.count: xmp = blob.bytes
+        case .icc where !blob.bytes.isEmpty && blob.bytes.count <= Self.maxProfile: profile = blob.bytes
+        default: return false
+        }
+        return true
+    }
+
+    public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        guard let info, let sink, surface.size == info.size, surface.format == info.nativeFormat else {
+            throw CoderError(.misuse, "the frame is not what was begun")
+        }
+        if isWritten { throw .unsupported("a second frame") }
+        let compressor = try JPEGCompressor(sink, session.host)
+        try compressor.start(try settings(info))
+        if let exif = orientedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
+        if let xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
+        if let profile { try compressor.write(profile: profile) }
+        var row = 0
+        while row < info.size.height {
+            try session.host.checkCancellation()
+            let count = min(64, info.size.height - row)
+            try compressor.rows(of: surface, from: row, count: count)
+            row += count
+            session.host.progress(row, of: info.size.height)
+        }
+        try compressor.finish()
+        isWritten = true
+    }
+
+    public func finish() throws(CoderError) {
+        if !isWritten { throw CoderError(.misuse, "no frame was added") }
+    }
+
+    private func settings(_ info: ImageInfo) throws(CoderError) -> JPEGCompressor.Settings {
+        let options = session.options
+        var settings = JPEGCompressor.Settings(size: info.size, format: info.nativeFormat)
+        let quality = options.real(OptionKey.quality) ?? 90
+        guard quality >= 0, quality <= 100 else {
+            throw .invalidArgument("quality \(quality) is not in 0 … 100")
+        }
+        settings.quality = Int(quality.rounded())
+        settings.isProgressive = options.bool("jpeg.progressive") ?? false
+        settings.optimizes = options.bool("jpeg.optimize") ?? false
+        settings.isArithmetic = options.bool("jpeg.arithmetic") ?? false
+        settings.density = info.density
+        switch options.string("jpeg.subsampling") ?? "420" {
+        case "444": settings.subsampling = (1, 1)
+        case "422": settings.subsampling = (2, 1)
+        case "420": settings.subsampling = (2, 2)
+        case let other:
+            throw .invalidArgument("jpeg.subsampling has no value \(other)", hint: "use 444, 422 or 420")
+        }
+        return settings
+    }
+
+    /// The Exif blob, saying the orientation of the pixels as they are handed over.
+    private func orientedExif(_ orientation: Orientation?) -> [UInt8]? {
+        guard let orientation else { return exif }
+        guard let exif else { return orientation == .up ? nil : ExifOrientation.blob(orientation) }
+        if orientation != .up, ExifOrientation.read(exif) == nil {
+            session.host.warn("the Exif data has no place for the orientation \(orientation)")
+        }
+        return ExifOrientation.replacing(exif, with: orientation)
+    }
+}

@@ -1,0 +1,136 @@
+import CoderPluginKit
+import ImageModel
+
+/// Joins what ``JPEGMarkers`` found into blobs, none of them larger than the limit.
+struct JPEGMetadata {
+    let markers: JPEGMarkers
+    let source: ByteSource
+    /// Bytes of one blob; 0 = no limit.
+    let limit: Int
+
+    init(_ source: ByteSource, limit: Int) {
+        markers = JPEGMarkers(source)
+        self.source = source
+        self.limit = limit
+    }
+
+    /// Every blob the file holds; complaints about the ones it only half holds go to `warn`.
+    func blobs(warn: (String) -> Void) throws(CoderError) -> [MetadataBlob] {
+        var blobs: [MetadataBlob] = []
+        if let exif = markers.exif { blobs.append(MetadataBlob(.exif, try join([exif]))) }
+        if let xmp = markers.xmp { blobs.append(MetadataBlob(.xmp, try join([xmp]))) }
+        if let parts = profileParts {
+            blobs.append(MetadataBlob(.icc, try join(parts)))
+        } else if !markers.profileParts.isEmpty {
+            warn("the ICC profile is left out: its segments do not fit together")
+        }
+        if let record = try iptc() { blobs.append(MetadataBlob(.iptc, record)) }
+        if let parts = extendedXMP {
+            blobs.append(MetadataBlob(.raw, try join(parts), key: Self.extendedXMPKey))
+        } else if !markers.xmpParts.isEmpty {
+            warn("the extended XMP is left out: its segments do not fit together")
+        }
+        return blobs
+    }
+
+    /// The key of the second packet that a standard packet may announce.
+    static let extendedXMPKey = "xmp-extension"
+
+    /// Whether every segment of a profile is there.
+    var hasProfile: Bool { profileParts != nil }
+
+    /// The orientation of the Exif blob, or else of the XMP packet.
+    ///
+    /// Quirk: a camera's conversion may leave the tag out of Exif and tell it in XMP alone; system decoders follow it.
+    func orientation() throws(CoderError) -> Orientation? {
+        if let exif = markers.exif, let found = ExifOrientation.read(try join([exif])) { return found }
+        guard let xmp = markers.xmp else { return nil }
+        return XMPOrientation.read(try join([xmp]))
+    }
+
+    private func join(_ parts: [Range<Int>]) throws(CoderError) -> [UInt8] {
+        let total = parts.reduce(0) { $0 + $1.count }
+        if limit > 0, total > limit { throw .limit("metadata bytes", allowed: limit, requested: total) }
+        return parts.flatMap { source.bytes($0) }
+    }
+
+    /// The profile's segments in order; nil unless each of 1 … n is there once.
+    ///
+    /// - Source: ICC.1 annex B.4.
+    private var profileParts: [Range<Int>]? {
+        let parts = markers.profileParts.sorted { $0.number < $1.number }
+        guard let count = parts.first?.count, parts.count == Int(count) else { return nil }
+        for (index, part) in parts.enumerated() where part.count != count || Int(part.number) != index + 1 {
+            return nil
+        }
+        return parts.map(\.bytes)
+    }
+
+    /// The extended packet's segments in order; nil unless they are complete and the standard packet names them.
+    ///
+    /// - Source: XMP part 3 section 1.1.3.1.
+    private var extendedXMP: [Range<Int>]? {
+        guard let xmp = markers.xmp, let first = markers.xmpParts.first else { return nil }
+        let packet = source.bytes(xmp)
+        let parts = markers.xmpParts.filter { $0.guid == first.guid }.sorted { $0.offset < $1.offset }
+        var end: UInt32 = 0
+        for part in parts {
+            guard part.offset == end, part.total == first.total else { return nil }
+            end += UInt32(part.bytes.count)
+        }
+        guard end == first.total, packet.firstIndex(of: first.guid) != nil else { return nil }
+        return parts.map(\.bytes)
+    }
+
+    /// The IPTC record among the Photoshop image resources.
+    ///
+    ///     "8BIM" | id 2 | name: length 1, text, padded to even | size 4 | data, padded to even
+    ///
+    /// - Source: Adobe Photoshop File Formats Specification, "Image Resource Blocks", id 0x0404.
+    private func iptc() throws(CoderError) -> [UInt8]? {
+        if markers.resources.isEmpty { return nil }
+        let bytes = try join(markers.resources)
+        var offset = 0
+        while offset + 12 <= bytes.count, bytes[offset..<offset + 4].elementsEqual("8BIM".utf8) {
+            let id = Int(bytes[offset + 4]) << 8 | Int(bytes[offset + 5])
+            let name = (1 + Int(bytes[offset + 6]) + 1) & ~1
+            let sizeAt = offset + 6 + name
+            guard sizeAt + 4 <= bytes.count else { return nil }
+            let size = bytes[sizeAt..<sizeAt + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard size <= bytes.count - sizeAt - 4 else { return nil }
+            if id == 0x0404 { return Array(bytes[sizeAt + 4..<sizeAt + 4 + size]) }
+            offset = sizeAt + 4 + (size + 1) & ~1
+        }
+        return nil
+    }
+}
+
+/// Finds the orientation in an XMP packet.
+///
+/// The packet is not parsed as XML: the property is looked for under its customary prefix, as an attribute
+/// (`tiff:Orientation="6"`) or as an element (`<tiff:Orientation>6</…`).
+///
+/// - Source: XMP part 2 section 3.4, tiff:Orientation.
+enum XMPOrientation {
+    static func read(_ packet: [UInt8]) -> Orientation? {
+        let name = Array("tiff:Orientation".utf8)
+        guard let start = packet.firstIndex(of: name) else { return nil }
+        let between = Array(" \t\r\n=\"'>".utf8)
+        let value = packet[(start + name.count)...].prefix(16).drop { between.contains($0) }
+        guard let digit = value.first, !(value.dropFirst().first.map { (0x30...0x39).contains($0) } ?? false) else {
+            return nil
+        }
+        return Orientation(rawValue: Int(digit) - 0x30)
+    }
+}
+
+extension [UInt8] {
+    /// Where `pattern` first occurs.
+    fileprivate func firstIndex(of pattern: [UInt8]) -> Int? {
+        guard let head = pattern.first, count >= pattern.count else { return nil }
+        for start in 0...count - pattern.count where self[start] == head {
+            if self[start..<start + pattern.count].elementsEqual(pattern) { return start }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,109 @@
+/*
+ * jpeg_shim.h - libjpeg-turbo behind calls that return a status.
+ *
+ * The library leaves a failed call by longjmp. Every function here is one setjmp frame, so nothing ever jumps across
+ * a frame of the caller; callbacks return to C before C jumps.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JPEG_SHIM_H
+#define JPEG_SHIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JPEGS_OK           ((int32_t)0)
+#define JPEGS_NEEDS_INPUT  ((int32_t)1)  /* suspended: lend more bytes and call again                    */
+#define JPEGS_MORE         ((int32_t)2)  /* a slice of the work is done: call again                      */
+#define JPEGS_NOT_MINE     ((int32_t)-1)
+#define JPEGS_UNSUPPORTED  ((int32_t)-2) /* valid JPEG, but this build of the library does not read it   */
+#define JPEGS_CORRUPT      ((int32_t)-3)
+#define JPEGS_NO_MEMORY    ((int32_t)-4)
+#define JPEGS_TRUNCATED    ((int32_t)-5) /* the complete input ends within the picture                   */
+#define JPEGS_STOPPED      ((int32_t)-6) /* a callback answered other than 0                             */
+
+/* Pixels as the surface has them. CMYK: 0 = no ink. */
+#define JPEGS_GRAY  ((uint32_t)1)
+#define JPEGS_RGB   ((uint32_t)2)
+#define JPEGS_RGBA  ((uint32_t)3)
+#define JPEGS_BGRA  ((uint32_t)4)
+#define JPEGS_CMYK  ((uint32_t)5)
+
+/* ---- decoding ---- */
+
+typedef struct jpegs_decoder jpegs_decoder;
+
+typedef struct jpegs_info {
+    uint32_t width, height;
+    uint32_t components;
+    uint32_t color;             /* JPEGS_GRAY, JPEGS_RGB or JPEGS_CMYK; 0 = none of them          */
+    uint32_t multi_scan;        /* 1: all coefficients are kept in memory until the last scan     */
+    uint32_t arithmetic;        /* 1: decodes only from a complete input, the library cannot suspend */
+    uint32_t has_jfif;
+    uint32_t density_unit;      /* JFIF: 0 aspect, 1 per inch, 2 per centimetre                   */
+    uint32_t density_x, density_y;
+    uint64_t coefficient_bytes; /* memory the library takes for them                              */
+} jpegs_info;
+
+/* NULL without memory. */
+jpegs_decoder *jpegs_decoder_new(void);
+void           jpegs_decoder_free(jpegs_decoder *d);
+
+/* Lends bytes from the start of the file; `bytes` may move between calls, what it holds may not change. */
+void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t available, int32_t complete);
+
+/* Reads up to the first scan. OK, NEEDS_INPUT or an error. */
+int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
+
+/* Begins with the output reduced to scale/8, scale 1 ... 8, and says its size. OK, NEEDS_INPUT or an error. */
+int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
+
+/* Multi-scan pictures: takes in some rows of blocks. OK: all scans are in. MORE, NEEDS_INPUT or an error. */
+int32_t  jpegs_decoder_absorb(jpegs_decoder *d);
+uint32_t jpegs_decoder_scan(const jpegs_decoder *d);
+
+/* Multi-scan pictures: brackets the output of what was absorbed so far. */
+int32_t jpegs_decoder_begin_pass(jpegs_decoder *d);
+int32_t jpegs_decoder_end_pass(jpegs_decoder *d);
+
+/* Writes up to `count` rows from row `*row` on and advances it; `pixels` is row 0 of the surface. OK: all of them.
+   NEEDS_INPUT, TRUNCATED (*row = rows that are whole) or an error. */
+int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count);
+
+/* 1: the input ended early and something of the picture is missing. */
+int32_t jpegs_decoder_is_truncated(const jpegs_decoder *d);
+
+/* The last error, or the first warning; valid until the next call. */
+const char *jpegs_decoder_message(const jpegs_decoder *d);
+const char *jpegs_decoder_warning(const jpegs_decoder *d);
+uint32_t    jpegs_decoder_warning_count(const jpegs_decoder *d);
+
+/* ---- encoding ---- */
+
+typedef struct jpegs_encoder jpegs_encoder;
+
+typedef struct jpegs_callbacks {
+    void    *context;
+    int32_t (*write)(void *context, const uint8_t *bytes, size_t count); /* 0: goes on */
+    int32_t (*poll)(void *context);                                      /* 0: goes on */
+} jpegs_callbacks;
+
+typedef struct jpegs_settings {
+    uint32_t width, height;
+    uint32_t format;                   /* JPEGS_...; the fourth byte of RGBA and BGRA is ignored       */
+    uint32_t quality;                  /* 0 ... 100                                                    */
+    uint32_t horizontal, vertical;     /* luma samples per chroma sample, 1 or 2                       */
+    uint32_t progressive, optimize, arithmetic;
+    uint32_t density_unit, density_x, density_y;
+} jpegs_settings;
+
+jpegs_encoder *jpegs_encoder_new(const jpegs_callbacks *callbacks);
+void           jpegs_encoder_free(jpegs_encoder *e);
+int32_t        jpegs_encoder_start(jpegs_encoder *e, const jpegs_settings *settings);
+int32_t        jpegs_encoder_marker(jpegs_encoder *e, uint32_t marker, const uint8_t *bytes, uint32_t count);
+int32_t        jpegs_encoder_icc(jpegs_encoder *e, const uint8_t *bytes, uint32_t count);
+int32_t        jpegs_encoder_rows(jpegs_encoder *e, const uint8_t *pixels, size_t stride, uint32_t count);
+int32_t        jpegs_encoder_finish(jpegs_encoder *e);
+const char    *jpegs_encoder_message(const jpegs_encoder *e);
+
+#endif
