@@ -1,1 +1,10 @@
 import CoderPluginKit
+import PNGCodec
+
+let plugin = CoderPlugin(
+    id: "org.coderhost.png-plugin", version: "0.1.0",
+    coders: [
+        Coder(
+            id: "org.coderhost.png", decoder: PNGDecoder.self, encoder: PNGEncoder.self,
+            roles: [.decode, .encode, .incremental, .metadata])
+    ])

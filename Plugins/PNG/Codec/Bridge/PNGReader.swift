@@ -1,0 +1,121 @@
+internal import CoderPluginKit
+internal import Glibc
+internal import ImageModel
+internal import PNGShim
+
+/// libpng's push reader: takes bytes, puts rows into a surface.
+@safe final class PNGReader {
+    /// What libpng keeps of the chunks in front of the pixels.
+    struct Header {
+        var size: PixelSize
+        var depth: Int
+        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
+        var colorType: UInt8
+        var isInterlaced: Bool
+        var hasTransparency: Bool
+    }
+
+    /// One textual entry, as UTF-8.
+    struct Text {
+        var key: String
+        var bytes: [UInt8]
+    }
+
+    private let reader: OpaquePointer
+    private var warningsTaken: UInt32 = 0
+
+    init(limits: DecodeLimits) throws(CoderError) {
+        var opened: OpaquePointer?
+        let status = unsafe pngshim_reader_open(
+            UInt32(clamping: limits.maxSide), UInt64(clamping: limits.maxMetadataBytes), &opened)
+        guard status == PNGSHIM_OK, let opened = unsafe opened else {
+            throw CoderError(.outOfMemory, "libpng could not be started", domain: "libpng")
+        }
+        unsafe reader = opened
+    }
+
+    deinit { unsafe pngshim_reader_close(reader) }
+
+    /// Pushes bytes of the source in.
+    ///
+    /// - Throws: `.corrupt` with libpng's words.
+    func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= source.available)
+        guard let base = unsafe source.baseAddress else { return }
+        if unsafe pngshim_reader_push(reader, base + range.lowerBound, UInt64(range.count)) == PNGSHIM_OK { return }
+        let words = unsafe String(cString: pngshim_reader_message(reader))
+        var error = CoderError.corrupt("the picture is damaged: \(words)", at: range.lowerBound)
+        error.domain = "libpng"
+        throw error
+    }
+
+    var header: Header {
+        var raw = pngshim_header()
+        unsafe pngshim_reader_header(reader, &raw)
+        return Header(
+            size: PixelSize(Int(raw.width), Int(raw.height)), depth: Int(raw.depth), colorType: raw.color_type,
+            isInterlaced: raw.interlaced != 0, hasTransparency: raw.has_transparency != 0)
+    }
+
+    /// Says where the rows go; the surface must live as long as rows are pushed in.
+    func aim(at surface: borrowing Surface, blocky: Bool) {
+        let channels = surface.format.channels
+        var target = unsafe pngshim_target()
+        unsafe target.pixels = surface.baseAddress.assumingMemoryBound(to: UInt8.self)
+        unsafe target.stride = UInt64(surface.stride)
+        unsafe target.row_bytes = UInt64(surface.bytesPerRow)
+        unsafe target.color = channels == .rgb || channels == .rgba ? 1 : 0
+        unsafe target.alpha = channels.hasAlpha ? 1 : 0
+        unsafe target.bits = UInt8(surface.format.bits)
+        unsafe target.blocky = blocky ? 1 : 0
+        unsafe pngshim_reader_aim(reader, &target)
+    }
+
+    /// An address that tells surfaces apart.
+    static func identity(of surface: borrowing Surface) -> Int {
+        unsafe Int(bitPattern: surface.baseAddress)
+    }
+
+    /// The rows that were touched since the last question, and whether the last one is done.
+    func takeProgress() -> (rows: Range<Int>, isComplete: Bool) {
+        var raw = pngshim_progress()
+        unsafe pngshim_reader_progress(reader, &raw)
+        return (Int(raw.first_row)..<Int(raw.end_row), raw.complete != 0)
+    }
+
+    /// The profile of iCCP; nil when there is no usable one.
+    var profile: [UInt8]? {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt64 = 0
+        guard unsafe pngshim_reader_profile(reader, &bytes, &count) == PNGSHIM_OK, unsafe bytes != nil else {
+            return nil
+        }
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+
+    /// Text number `index`; nil behind the last.
+    func text(at index: Int) -> Text? {
+        var raw = unsafe pngshim_text()
+        guard unsafe pngshim_reader_text(reader, UInt32(index), &raw) == PNGSHIM_OK, let key = unsafe raw.key else {
+            return nil
+        }
+        // Keywords are Latin-1 (PNG 3rd edition, 11.3.3.1).
+        let name = unsafe Array(UnsafeRawBufferPointer(start: key, count: strnlen(key, 80)))
+        let bytes = unsafe Array(UnsafeRawBufferPointer(start: raw.bytes, count: Int(raw.length)))
+        return unsafe Text(key: latin1(name), bytes: raw.is_utf8 != 0 ? bytes : Array(latin1(bytes).utf8))
+    }
+
+    /// What libpng complained of since the last question.
+    func takeWarnings() -> [String] {
+        var found: [String] = []
+        while let text = unsafe pngshim_reader_warning(reader, warningsTaken) {
+            unsafe found.append(String(cString: text))
+            warningsTaken += 1
+        }
+        return found
+    }
+}
+
+private func latin1(_ bytes: [UInt8]) -> String {
+    String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+}

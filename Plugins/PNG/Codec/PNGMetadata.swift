@@ -1,0 +1,133 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Everything beside the pixels.
+///
+/// libpng unpacks profiles and texts in a reader of their own, one chunk at a time, so that damage and bombs there
+/// never reach the pixels. The rest is read here.
+final class PNGMetadata {
+    /// The keyword of an XMP packet in iTXt (XMP specification part 3, 1.1.5).
+    static let xmpKeyword = "XML:com.adobe.xmp"
+
+    private let source: ByteSource
+    private let limits: DecodeLimits
+    private let host: HostServices
+    private var profile: [UInt8]?
+    private var complaints: Set<String> = []
+
+    init(source: ByteSource, limits: DecodeLimits, host: HostServices) {
+        self.source = source
+        self.limits = limits
+        self.host = host
+    }
+
+    /// Adds colours, density and orientation to the facts.
+    func describe(_ info: inout ImageInfo, chunks: [PNGChunk], before data: Int) throws(CoderError) {
+        for chunk in chunks where chunk.kind.concernsMetadata {
+            let isEarly = chunk.offset < data
+            switch (chunk.kind, isEarly) {
+            case (.iCCP, true) where profile == nil:
+                profile = try unpackProfile(chunk, header: chunks[0])
+                info.color.hasProfile = profile != nil
+            case (.sRGB, true):
+                // 13 = sRGB; the rendering intent is not kept (PNG 3rd edition, 11.3.2.5).
+                if intact(chunk, length: 1), info.color.codePoints == nil { info.color.codePoints = .sRGB }
+            case (.cICP, true):
+                guard intact(chunk, length: 4) else { continue }
+                let fields = source.bytes(chunk.data)
+                info.color.codePoints = CodePoints(
+                    primaries: fields[0], transfer: fields[1], matrix: fields[2], isFullRange: fields[3] != 0)
+                // cICP comes before every other description (PNG 3rd edition, 4.3).
+                info.color.prefersCodePoints = true
+            case (.pHYs, true):
+                guard intact(chunk, length: 9) else { continue }
+                var fields = ByteReader(source, at: chunk.data.lowerBound)
+                let (x, y) = (try fields.u32BE(), try fields.u32BE())
+                info.density = try fields.u8() == 1 ? .perMeter(x: x, y: y) : .aspect(x: x, y: y)
+            case (.eXIf, _):
+                if info.orientation == nil, let exif = exif(chunk) { info.orientation = ExifOrientation.read(exif) }
+            default: continue
+            }
+        }
+    }
+
+    /// The blobs, in the order of the file.
+    func blobs(chunks: [PNGChunk], before data: Int) throws(CoderError) -> [MetadataBlob] {
+        var blobs: [MetadataBlob] = []
+        if let profile { blobs.append(MetadataBlob(.icc, profile)) }
+        // Each blob has its limit; all texts together have the same one, or a thousand small bombs would pass.
+        var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : Int.max
+        for chunk in chunks {
+            let isEarly = chunk.offset < data
+            switch chunk.kind {
+            case .eXIf:
+                if let exif = exif(chunk) { blobs.append(MetadataBlob(.exif, exif)) }
+            case .gAMA where isEarly && intact(chunk, length: 4), .cHRM where isEarly && intact(chunk, length: 32):
+                blobs.append(
+                    MetadataBlob(.raw, source.bytes(chunk.data), key: chunk.kind == .gAMA ? "gAMA" : "cHRM"))
+            case .tEXt, .zTXt, .iTXt:
+                guard fits(chunk) else { continue }
+                try host.checkCancellation()
+                guard let text = try unpack([chunks[0], chunk], with: { $0.text(at: 0) }) else { continue }
+                if text.bytes.count > room {
+                    complain("some text was left out: all of it is above the limit of \(limits.maxMetadataBytes) bytes")
+                    return blobs
+                }
+                room -= text.bytes.count
+                let isXMP = chunk.kind == .iTXt && text.key == Self.xmpKeyword
+                blobs.append(MetadataBlob(isXMP ? .xmp : .text, text.bytes, key: isXMP ? nil : text.key))
+            default: continue
+            }
+        }
+        return blobs
+    }
+
+    // MARK: Single chunks
+
+    private func unpackProfile(_ chunk: PNGChunk, header: PNGChunk) throws(CoderError) -> [UInt8]? {
+        guard fits(chunk) else { return nil }
+        return try unpack([header, chunk]) { $0.profile }
+    }
+
+    /// Lets libpng read some chunks and nothing else.
+    private func unpack<T>(_ chunks: [PNGChunk], with body: (PNGReader) -> T?) throws(CoderError) -> T? {
+        let reader = try PNGReader(limits: limits)
+        do throws(CoderError) {
+            try reader.push(0..<PNGCursor.signature.count, of: source)
+            for chunk in chunks { try reader.push(chunk.range, of: source) }
+        } catch {
+            complain(error.message)
+        }
+        for warning in reader.takeWarnings() { complain(warning) }
+        return body(reader)
+    }
+
+    private func exif(_ chunk: PNGChunk) -> [UInt8]? {
+        guard fits(chunk), intact(chunk) else { return nil }
+        let bytes = source.bytes(chunk.data)
+        // II or MM (PNG 3rd edition, 11.3.4.5); some writers put "Exif\0\0" in front as in JPEG.
+        let offset = bytes.starts(with: [0x45, 0x78, 0x69, 0x66, 0, 0]) ? 6 : 0
+        guard bytes.count >= offset + 8, bytes[offset] == bytes[offset + 1], [0x49, 0x4D].contains(bytes[offset]) else {
+            complain("the Exif data does not begin with a byte order and was left out")
+            return nil
+        }
+        return Array(bytes[offset...])
+    }
+
+    private func fits(_ chunk: PNGChunk) -> Bool {
+        if limits.maxMetadataBytes == 0 || chunk.length <= limits.maxMetadataBytes { return true }
+        complain("metadata of \(chunk.length) bytes was left out: the limit is \(limits.maxMetadataBytes)")
+        return false
+    }
+
+    private func intact(_ chunk: PNGChunk, length: Int? = nil) -> Bool {
+        if (length ?? chunk.length) == chunk.length, chunk.isIntact(in: source) { return true }
+        complain("a chunk of metadata is damaged and was left out")
+        return false
+    }
+
+    /// Warns, once for each cause.
+    private func complain(_ message: String) {
+        if complaints.insert(message).inserted { host.warn(message) }
+    }
+}

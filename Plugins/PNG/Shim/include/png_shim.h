@@ -1,0 +1,108 @@
+/*
+ * png_shim.h - libpng without setjmp, macros and variadics.
+ *
+ * Every function that can fail answers PNGSHIM_OK or a negative status; pngshim_*_message() then says what libpng said.
+ * No function calls back into its caller.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PNG_SHIM_H
+#define PNG_SHIM_H
+
+#include <stdint.h>
+
+#define PNGSHIM_OK        ((int32_t)0)
+#define PNGSHIM_REFUSED   ((int32_t)1)   /* metadata that libpng does not take; the session goes on */
+#define PNGSHIM_FAILED    ((int32_t)-1)
+#define PNGSHIM_NO_MEMORY ((int32_t)-2)
+
+/* ---- reading: bytes are pushed in, rows appear in the caller's memory ---- */
+
+typedef struct pngshim_reader pngshim_reader;
+
+/* IHDR and what belongs to it (PNG 3rd edition, 11.2.1). */
+typedef struct pngshim_header {
+    uint32_t width, height;
+    uint8_t  depth, color_type, interlaced, has_palette, has_transparency;
+} pngshim_header;
+
+/* Where the rows go. */
+typedef struct pngshim_target {
+    uint8_t *pixels;
+    uint64_t stride;
+    uint64_t row_bytes;  /* what a row must have after the conversions */
+    uint8_t  color;      /* gray becomes RGB */
+    uint8_t  alpha;      /* an opaque alpha channel is added where there is none */
+    uint8_t  bits;       /* 8: 16-bit samples keep their upper half */
+    uint8_t  blocky;     /* pixels of an early pass fill the place of later ones */
+} pngshim_target;
+
+/* How far the picture is. */
+typedef struct pngshim_progress {
+    uint32_t first_row, end_row;  /* rows touched since the last question; equal: none */
+    uint8_t  complete;
+} pngshim_progress;
+
+/* One textual entry; the pointers live as long as the reader. */
+typedef struct pngshim_text {
+    const char *key;
+    const char *bytes;
+    uint64_t    length;
+    uint8_t     is_utf8;  /* otherwise Latin-1 */
+} pngshim_text;
+
+/* Starts a reader. `max_side` and `max_chunk`: 0 = no limit. */
+int32_t pngshim_reader_open(uint32_t max_side, uint64_t max_chunk, pngshim_reader **reader);
+void    pngshim_reader_close(pngshim_reader *reader);
+/* Says where the rows go; before the first byte of IDAT. */
+void    pngshim_reader_aim(pngshim_reader *reader, const pngshim_target *target);
+/* Pushes bytes in. They are not kept. */
+int32_t pngshim_reader_push(pngshim_reader *reader, const uint8_t *bytes, uint64_t count);
+void    pngshim_reader_header(pngshim_reader *reader, pngshim_header *header);
+void    pngshim_reader_progress(pngshim_reader *reader, pngshim_progress *progress);
+/* The profile of iCCP; PNGSHIM_REFUSED when there is no usable one. */
+int32_t pngshim_reader_profile(pngshim_reader *reader, const uint8_t **bytes, uint64_t *count);
+/* Text number `index`; PNGSHIM_REFUSED behind the last. */
+int32_t pngshim_reader_text(pngshim_reader *reader, uint32_t index, pngshim_text *text);
+const char *pngshim_reader_message(const pngshim_reader *reader);
+/* Warning number `index`; NULL behind the last. */
+const char *pngshim_reader_warning(const pngshim_reader *reader, uint32_t index);
+
+/* ---- writing: rows are pushed in, bytes are fetched ---- */
+
+typedef struct pngshim_writer pngshim_writer;
+
+#define PNGSHIM_FILTER_ADAPTIVE ((uint8_t)0xF8)  /* every filter may be used (the PNG_FILTER_ bits of png.h) */
+
+typedef struct pngshim_layout {
+    uint32_t width, height;
+    uint8_t  depth;        /* of the file */
+    uint8_t  color_type;   /* of the file */
+    uint8_t  interlaced;
+    uint8_t  level;        /* zlib, 0 ... 9 */
+    uint8_t  filters;      /* PNG_FILTER_ bits */
+    uint8_t  drops_alpha;  /* rows have one more sample a pixel than the file */
+} pngshim_layout;
+
+int32_t pngshim_writer_open(const pngshim_layout *layout, pngshim_writer **writer);
+void    pngshim_writer_close(pngshim_writer *writer);
+/* The palette as RGBA; the first `transparent` entries are written to tRNS. */
+int32_t pngshim_writer_palette(pngshim_writer *writer, const uint8_t *rgba, uint32_t count, uint32_t transparent);
+int32_t pngshim_writer_profile(pngshim_writer *writer, const uint8_t *bytes, uint64_t count);
+int32_t pngshim_writer_exif(pngshim_writer *writer, const uint8_t *bytes, uint64_t count);
+/* `text` ends with a NUL; `is_utf8` chooses iTXt, otherwise tEXt; `compressed` deflates it. */
+int32_t pngshim_writer_text(pngshim_writer *writer, const char *key, const char *text, uint8_t is_utf8,
+                            uint8_t compressed);
+int32_t pngshim_writer_srgb(pngshim_writer *writer);
+int32_t pngshim_writer_density(pngshim_writer *writer, uint32_t x, uint32_t y, uint8_t is_meter);
+/* A chunk that goes between IHDR and PLTE; `name` has four letters. */
+int32_t pngshim_writer_chunk(pngshim_writer *writer, const char *name, const uint8_t *bytes, uint64_t count);
+/* Writes everything up to the pixels and answers how often all rows have to be given (7 when interlaced). */
+int32_t pngshim_writer_begin(pngshim_writer *writer, uint32_t *passes);
+int32_t pngshim_writer_rows(pngshim_writer *writer, const uint8_t *rows, uint64_t stride, uint32_t count);
+int32_t pngshim_writer_end(pngshim_writer *writer);
+/* The bytes that were produced since the last call; valid until the next call on this writer. */
+void    pngshim_writer_take(pngshim_writer *writer, const uint8_t **bytes, uint64_t *count);
+const char *pngshim_writer_message(const pngshim_writer *writer);
+
+#endif
