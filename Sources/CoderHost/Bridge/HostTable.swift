@@ -24,3 +24,9 @@ enum HostTable {
         return unsafe UnsafePointer(memory)
     }
 }
+
+/// The version of the plugin interface, `major.minor`.
+public let pluginInterfaceVersion = "\(CPI_ABI_MAJOR).\(CPI_ABI_MINOR)"
+
+/// The machine plugins have to be built for.
+public let machineName = ELFImage.machine.name

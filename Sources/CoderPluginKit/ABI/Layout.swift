@@ -64,12 +64,12 @@ extension CoderError {
     static let nullArgument = CoderError(.misuse, "the host passed NULL where none is allowed")
 }
 
-/// A flags word. The importer gives `(uint32_t)1 << n` the type of its `1`, hence `Int32`.
+/// A flags word.
 extension UInt32 {
-    func has(_ flag: Int32) -> Bool { self & UInt32(bitPattern: flag) != 0 }
+    func has(_ flag: UInt32) -> Bool { self & flag != 0 }
 
-    mutating func set(_ flag: Int32, if condition: Bool) {
-        if condition { self |= UInt32(bitPattern: flag) }
+    mutating func set(_ flag: UInt32, if condition: Bool) {
+        if condition { self |= flag }
     }
 }
 

@@ -1,0 +1,30 @@
+package import ImageModel
+
+/// A digest of what a picture looks like, the same whatever format it is stored in.
+///
+/// SHA-256 over RGBA8 with straight alpha, row by row from the top, no padding; 16-bit samples keep their high byte,
+/// colour is 0 where alpha is 0; orientation and colour profile are not applied.
+package enum PixelHash {
+    package static func hex(_ buffer: PixelBuffer) throws(CoderError) -> String {
+        var hash = SHA256()
+        let width = buffer.size.width
+        let row = try RowConverter(
+            from: buffer.format, to: .rgba8, background: RGBAColor(red: 0, green: 0, blue: 0))
+        let line = try PixelBuffer(size: PixelSize(width, 1), format: .rgba8)
+        let canBeClear = buffer.format.hasTransparency
+        for y in 0..<buffer.size.height {
+            buffer.withRow(y) { source in
+                line.withMutableRow(0) { target in
+                    row.convert(source, &target, count: width)
+                    if canBeClear {
+                        for x in 0..<width where target.bytes.byte(x * 4 + 3) == 0 {
+                            for channel in 0..<3 { target.setByte(x * 4 + channel, 0) }
+                        }
+                    }
+                }
+            }
+            line.withRow(0) { hash.update($0) }
+        }
+        return SHA256.hex(hash.finalize())
+    }
+}

@@ -1,0 +1,61 @@
+/// One option of a command.
+struct OptionSpecification {
+    /// For example `["-o", "--output"]`; the last one is its key.
+    var names: [String]
+    /// The word shown for its value; nil for a switch.
+    var value: String?
+    var help: String
+
+    init(_ names: String..., value: String? = nil, help: String) {
+        self.names = names
+        self.value = value
+        self.help = help
+    }
+
+    var key: String { names[names.count - 1] }
+}
+
+/// What a command takes and how it introduces itself.
+struct CommandSpecification {
+    var name: String
+    var summary: String
+    /// What stands behind the name, for example `FILE…`.
+    var operands: String
+    /// Whether operands are allowed at all, and needed.
+    var operandCount: ClosedRange<Int>
+    /// Command lines a reader can copy, each with what it does.
+    var examples: [(command: String, does: String)]
+    var options: [OptionSpecification]
+
+    /// Options that every command has.
+    static let common = [
+        OptionSpecification(
+            "--plugin-dir", value: "DIR", help: "look for plugins here first (may be repeated)"),
+        OptionSpecification(
+            "--limits", value: "SPEC",
+            help: "default, strict, off, or k=v,… of side pixels frames input output memory metadata ratio time"),
+        OptionSpecification("--json", help: "print JSON"),
+        OptionSpecification("-h", "--help", help: "show this help"),
+    ]
+
+    var allOptions: [OptionSpecification] { options + Self.common }
+
+    /// The help text: examples first.
+    var help: String {
+        var text = "coderhost \(name): \(summary)\n\nExamples:\n"
+        let width = examples.map(\.command.count).max() ?? 0
+        for example in examples {
+            let gap = String(repeating: " ", count: width - example.command.count + 2)
+            text += "  \(example.command)\(gap)\(example.does)\n"
+        }
+        text += "\nUsage: coderhost \(name)\(operands.isEmpty ? "" : " " + operands) [options]\n\nOptions:\n"
+        let left = allOptions.map { option in
+            "  " + option.names.joined(separator: ", ") + (option.value.map { " " + $0 } ?? "")
+        }
+        let column = (left.map(\.count).max() ?? 0) + 2
+        for (label, option) in zip(left, allOptions) {
+            text += label + String(repeating: " ", count: column - label.count) + option.help + "\n"
+        }
+        return text
+    }
+}

@@ -1,0 +1,61 @@
+import CoderHost
+import ImageModel
+
+extension ParsedArguments {
+    /// The host as the common options describe it.
+    func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
+        var configuration = HostConfiguration(
+            directories: HostConfiguration.standardDirectories(arguments: all("--plugin-dir")),
+            limits: try limits(), followsChanges: followsChanges)
+        configuration.catalogue = Catalogue.plugins
+        return CoderHost(configuration: configuration)
+    }
+
+    /// The value of `--limits`.
+    func limits() throws(UsageError) -> DecodeLimits {
+        guard let text = value("--limits") else { return .default }
+        var limits = DecodeLimits.default
+        for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
+            let pair = part.split(separator: "=", maxSplits: 1)
+            if pair.count == 1, index == 0 {
+                switch part {
+                case "default": limits = .default
+                case "strict": limits = .strict
+                case "off": limits = .off
+                default: throw UsageError("--limits knows the profiles default, strict and off, not \"\(part)\"")
+                }
+                continue
+            }
+            guard pair.count == 2, let number = Self.quantity(String(pair[1])) else {
+                throw UsageError("--limits \"\(part)\" is not of the form name=number (k, M and G are understood)")
+            }
+            guard let member = Self.limitNames.first(where: { $0.name == pair[0] }) else {
+                let names = Self.limitNames.map(\.name)
+                throw UsageError(
+                    "--limits has no \"\(pair[0])\"",
+                    hint: OptionCheck.nearest(String(pair[0]), names).map { "did you mean \($0)?" }
+                        ?? "there are \(names.joined(separator: ", "))")
+            }
+            limits[keyPath: member.path] = number
+        }
+        return limits
+    }
+
+    nonisolated(unsafe) static let limitNames: [(name: String, path: WritableKeyPath<DecodeLimits, Int>)] = [
+        ("side", \.maxSide), ("pixels", \.maxPixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
+        ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
+        ("metadata", \.maxMetadataBytes), ("ratio", \.maxRatio), ("scans", \.maxScans), ("nesting", \.maxNesting),
+        ("threads", \.maxThreads), ("time", \.maxMilliseconds),
+    ]
+
+    /// A number with an optional unit of 1024.
+    private static func quantity(_ text: String) -> Int? {
+        let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
+        if let last = text.last, let shift = units[last] {
+            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30 else { return nil }
+            return number << shift
+        }
+        guard let number = Int(text), number >= 0 else { return nil }
+        return number
+    }
+}

@@ -1,0 +1,4 @@
+import CoderHost
+enum Catalogue {
+    static let plugins: [HostConfiguration.KnownPlugin] = []
+}

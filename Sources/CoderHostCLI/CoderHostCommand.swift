@@ -1,0 +1,91 @@
+import CoderHost
+import Glibc
+import ImageModel
+
+/// The command line: finds the command, runs it, ends with its code.
+@main
+struct CoderHostCommand {
+    private static let commands: [any Command.Type] = [
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, DoctorCommand.self,
+    ]
+
+    static func main() {
+        Console.ignoreBrokenPipes()
+        exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    private static func run(_ words: [String]) -> ExitCode {
+        guard let word = words.first else {
+            Console.write(overview, to: STDERR_FILENO)
+            return .usage
+        }
+        switch word {
+        case "-h", "--help", "help":
+            guard words.count > 1, let command = find(words[1]) else {
+                Console.write(overview, to: STDOUT_FILENO)
+                return .success
+            }
+            Console.write(command.specification.help, to: STDOUT_FILENO)
+            return .success
+        case "--version":
+            Console.out("coderhost \(coderHostVersion), plugin interface \(pluginInterfaceVersion)")
+            return .success
+        default: break
+        }
+        guard let command = find(word) else {
+            let names = commands.map(\.specification.name)
+            Console.error("coderhost: there is no command \(word)")
+            Console.error(
+                "  try: " + (OptionCheck.nearest(word, names).map { "did you mean \($0)?" } ?? "coderhost --help"))
+            return .usage
+        }
+        do throws(UsageError) {
+            let arguments = try ParsedArguments(Array(words.dropFirst()), command.specification)
+            if arguments.has("--help") {
+                Console.write(command.specification.help, to: STDOUT_FILENO)
+                return .success
+            }
+            return try command.run(arguments)
+        } catch {
+            Console.error("coderhost: \(error.message)")
+            Console.error("  try: \(error.hint ?? "coderhost \(error.command ?? command.specification.name) --help")")
+            return .usage
+        }
+    }
+
+    private static func find(_ name: String) -> (any Command.Type)? {
+        // The word ImageMagick's users type.
+        let wanted = name == "identify" ? "info" : name
+        return commands.first { $0.specification.name == wanted }
+    }
+
+    private static var overview: String {
+        var text = """
+            coderhost decodes and encodes pictures through drop-in plugins.
+
+            Examples:
+              coderhost list                        what is installed, and why anything is not used
+              coderhost info photo.heic             size, format, profile; no pixels are decoded
+              coderhost convert photo.heic -o photo.png
+
+            Commands:
+
+            """
+        for command in commands {
+            let name = command.specification.name
+            text += "  \(name)\(String(repeating: " ", count: 10 - name.count))\(command.specification.summary)\n"
+        }
+        text += """
+
+            coderhost COMMAND --help shows a command's options; coderhost --version the version.
+
+            """
+        return text
+    }
+}
+
+/// One verb of the command line.
+protocol Command {
+    static var specification: CommandSpecification { get }
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode
+}

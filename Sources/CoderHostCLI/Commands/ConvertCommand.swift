@@ -1,0 +1,64 @@
+import CoderHost
+import ImageModel
+
+/// Decodes pictures and writes them in another format.
+enum ConvertCommand: Command {
+    static let specification = CommandSpecification(
+        name: "convert", summary: "write pictures in another format", operands: "IN…", operandCount: 1...1_000_000,
+        examples: [
+            ("coderhost convert photo.heic -o photo.png", "the format follows from the name"),
+            ("coderhost convert *.heic -o out/ -f jpeg -q 85", "many at once, into a folder"),
+            ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "names from a template"),
+            ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "an option of the coder"),
+            ("coderhost convert - -o - -f png < in.webp > out.png", "in a pipe"),
+            ("coderhost convert cat.gif --frame 3 -o cat.png", "one frame of an animation"),
+        ],
+        options: [
+            OptionSpecification(
+                "-o", "--output", value: "OUT", help: "file, folder ending in /, template with {stem} {dir} {ext} {n} {w} {h}, or -"),
+            OptionSpecification("-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
+            OptionSpecification("-q", "--quality", value: "N", help: "0 to 100 (default: the coder's own)"),
+            OptionSpecification("--lossless", help: "lose nothing, where the format can"),
+            OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
+            OptionSpecification("-O", "--option", value: "KEY=VALUE", help: "an option of the coder (may be repeated); list --json shows them"),
+            OptionSpecification("--frame", value: "N", help: "the frame to take, from 0 (default: the first)"),
+            OptionSpecification("--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
+            OptionSpecification("--strip", value: "KINDS", help: "leave out these kinds of metadata, or all"),
+            OptionSpecification("--coder", value: "ID", help: "decode with this coder and no other"),
+            OptionSpecification("--no-overwrite", help: "fail where the output exists"),
+            OptionSpecification("--overwrite", help: "allow the output to be the input"),
+            OptionSpecification("-v", "--verbose", help: "say what was written"),
+        ])
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let job = try ConvertJob(arguments)
+        let inputs = arguments.operands
+        var failures = 0
+        var lastCode = CoderError.Code.corrupt
+        var progress = ProgressLine(total: inputs.count)
+        for (index, file) in inputs.enumerated() {
+            progress.show(index, file)
+            do throws(CoderError) {
+                let result = try job.convert(file, number: index)
+                progress.clear()
+                if arguments.has("--json") { job.report(result.json) } else {
+                    for warning in result.warnings { Console.error("coderhost: \(file): warning: \(warning)") }
+                    if arguments.has("--verbose") { Console.error(result.line) }
+                }
+            } catch {
+                progress.clear()
+                failures += 1
+                lastCode = error.code
+                if arguments.has("--json") {
+                    job.report(JSONValue.object([("file", .string(file)), ("error", error.json)]).text)
+                } else {
+                    for line in error.lines(file: file) { Console.error(line) }
+                }
+            }
+        }
+        if failures == 0 { return .success }
+        if inputs.count == 1 { return ExitCode(lastCode) }
+        Console.error("coderhost: \(failures) of \(inputs.count) inputs failed")
+        return .partialFailure
+    }
+}

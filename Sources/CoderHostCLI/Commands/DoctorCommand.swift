@@ -1,0 +1,80 @@
+import CoderHost
+import ImageModel
+
+/// Explains the installation: folders, plugins, limits; loads no plugin.
+enum DoctorCommand: Command {
+    static let specification = CommandSpecification(
+        name: "doctor", summary: "explain the installation, for a bug report", operands: "", operandCount: 0...0,
+        examples: [
+            ("coderhost doctor", "folders in order, problems and what helps"),
+            ("coderhost doctor --json", "the same for a program; the exit code is 69 when something is wrong"),
+        ],
+        options: [])
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let host = try arguments.host()
+        let plugins = host.plugins
+        let problems = plugins.filter { !$0.status.isUsable && $0.status.state != .disabled }
+        let missing = Catalogue.plugins.filter { known in
+            !plugins.contains { $0.manifest?.id == known.manifest.id && $0.status.isUsable }
+        }
+        if arguments.has("--json") {
+            Console.out(document(host, plugins, problems, missing).text)
+            return problems.isEmpty ? .success : .unavailable
+        }
+        Console.out("coderhost \(coderHostVersion), plugin interface \(pluginInterfaceVersion), \(machineName)")
+        Console.out("executable \(executablePath ?? "unknown")")
+        Console.out("")
+        Console.out("Plugin folders, first to last:")
+        for directory in host.configuration.directories {
+            let count = plugins.filter { $0.directory == directory }.count
+            let state = FileStatus.of(directory.path)?.isDirectory == true ? "\(count) plugins" : "not there"
+            Console.out("  \(directory.path)  (\(directory.origin.rawValue)): \(state)")
+        }
+        Console.out("")
+        Console.out("Plugins: \(plugins.filter(\.status.isUsable).count) usable, \(problems.count) with a problem")
+        for plugin in problems {
+            Console.out("  \(plugin.path)")
+            Console.out("    \(plugin.status.state.word): \(plugin.status.reason)")
+            if !plugin.status.remedy.isEmpty { Console.out("    try: \(plugin.status.remedy)") }
+        }
+        if !missing.isEmpty {
+            Console.out("  known, but not installed: \(missing.map(\.file).joined(separator: ", "))")
+        }
+        Console.out("")
+        let limits = host.configuration.limits
+        Console.out("Limits (--limits): " + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
+            .joined(separator: " "))
+        Console.out("Isolation: none; plugins run inside this process, so use only plugins you trust")
+        return problems.isEmpty ? .success : .unavailable
+    }
+
+    private static func document(
+        _ host: CoderHost, _ plugins: [PluginRecord], _ problems: [PluginRecord],
+        _ missing: [HostConfiguration.KnownPlugin]
+    ) -> JSONValue {
+        let limits = host.configuration.limits
+        return .object([
+            ("schema", .integer(1)), ("host", .string(coderHostVersion)), ("abi", .string(pluginInterfaceVersion)),
+            ("machine", .string(machineName)), ("executable", executablePath.map(JSONValue.string) ?? .null),
+            (
+                "directories",
+                .array(
+                    host.configuration.directories.map { directory in
+                        .object([
+                            ("path", .string(directory.path)), ("origin", .string(directory.origin.rawValue)),
+                            ("exists", .bool(FileStatus.of(directory.path)?.isDirectory == true)),
+                            ("plugins", .integer(plugins.filter { $0.directory == directory }.count)),
+                        ])
+                    })
+            ),
+            ("problems", .array(problems.map(PluginRendering.json))),
+            ("not_installed", .array(missing.map { .string($0.file) })),
+            (
+                "limits",
+                .object(ParsedArguments.limitNames.map { ($0.name, .integer(limits[keyPath: $0.path])) })
+            ),
+            ("isolation", Report.isolation),
+        ])
+    }
+}

@@ -1,0 +1,216 @@
+import CoderHost
+import ImageModel
+
+/// Tells the facts of pictures; decodes no pixels unless a hash is asked for.
+enum InfoCommand: Command {
+    static let specification = CommandSpecification(
+        name: "info", summary: "tell the facts of pictures", operands: "FILE…", operandCount: 1...1_000_000,
+        examples: [
+            ("coderhost info photo.heic", "one line"),
+            ("coderhost info -f width photo.heic", "one bare value, for scripts"),
+            ("coderhost info --json *.jpg", "one JSON object a line; a bad file does not end it"),
+            ("coderhost info --frames --hash --json cat.gif", "every frame, and digests of the pixels"),
+            ("coderhost info - < photo.heic", "from standard input"),
+        ],
+        options: [
+            OptionSpecification("--frames", help: "also every frame's place, duration, blend and disposal"),
+            OptionSpecification("--hash", help: "also SHA-256 of the pixels (RGBA8, straight alpha)"),
+            OptionSpecification("-f", "--field", value: "FIELD", help: "print only this field's value (may be repeated)"),
+            OptionSpecification("--coder", value: "ID", help: "use this coder and no other"),
+        ])
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let host = try arguments.host()
+        let limits = try arguments.limits()
+        let wanted = Report.Wanted(
+            frames: arguments.has("--frames"), hash: arguments.has("--hash"), coder: arguments.value("--coder"))
+        let fields = arguments.all("--field")
+        for field in fields where !Report.fieldNames.contains(field) {
+            throw UsageError(
+                "there is no field \(field)",
+                hint: OptionCheck.nearest(field, Report.fieldNames).map { "did you mean \($0)?" }
+                    ?? "fields: \(Report.fieldNames.joined(separator: ", "))")
+        }
+        let asJSON = arguments.has("--json")
+        var failures = 0
+        var lastCode = CoderError.Code.corrupt
+        for file in arguments.operands {
+            do throws(CoderError) {
+                let source = try ImageSource(path: file, limits: limits)
+                let report = try Report(source, host, wanted)
+                let lines = asJSON ? [report.json(fields).text] : report.text(fields)
+                for line in lines where !Console.out(line) { return .inputOutput }
+            } catch {
+                failures += 1
+                lastCode = error.code
+                if asJSON {
+                    Console.out(JSONValue.object([("file", .string(file)), ("error", error.json)]).text)
+                } else {
+                    for line in error.lines(file: file) { Console.error(line) }
+                }
+            }
+        }
+        if failures == 0 { return .success }
+        return arguments.operands.count == 1 ? ExitCode(lastCode) : .partialFailure
+    }
+}
+
+/// What `info` knows of one file.
+struct Report {
+    struct Wanted {
+        var frames: Bool
+        var hash: Bool
+        var coder: String?
+    }
+
+    private let members: [(key: String, value: JSONValue)]
+
+    static let fieldNames = [
+        "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
+        "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "metadata", "isolation",
+        "pixel_sha256", "frames", "warnings",
+    ]
+
+    init(_ source: ImageSource, _ host: CoderHost, _ wanted: Wanted) throws(CoderError) {
+        members = try host.manager.withSession(source, forcing: wanted.coder) { session throws(CoderError) in
+            try Self.members(source, session, wanted)
+        }
+    }
+
+    private static func members(
+        _ source: ImageSource, _ session: DecodeSession, _ wanted: Wanted
+    ) throws(CoderError) -> [(key: String, value: JSONValue)] {
+        let info = session.info
+        let metadata = try session.metadata()
+        // A format that does not tell how many frames there are has to be walked.
+        let frames = wanted.frames || info.frameCount == nil ? try session.frames() : []
+        var result: [(key: String, value: JSONValue)] = [
+            ("file", .string(source.name)), ("format", .string(session.format.id)), ("coder", .string(session.coder.id)),
+            ("width", .integer(info.size.width)), ("height", .integer(info.size.height)),
+            ("frame_count", .integer(info.frameCount ?? frames.count)), ("loop_count", .integer(info.loopCount.plays)),
+            ("has_alpha", .bool(info.hasAlpha)), ("bit_depth", .integer(info.bitDepth)),
+            ("orientation", .integer((info.orientation ?? .up).rawValue)),
+            ("color_profile", colorProfile(info, metadata)),
+            ("pixel_format", .string("\(info.nativeFormat)")), ("is_animated", .bool(info.isAnimated)),
+            ("density", density(info.density)),
+        ]
+        if info.thumbnailCount > 0 {
+            let thumbnails = try session.thumbnails()
+            result.append(
+                (
+                    "thumbnails",
+                    .array(
+                        thumbnails.map {
+                            .object([("width", .integer($0.size.width)), ("height", .integer($0.size.height))])
+                        })
+                ))
+        }
+        result.append(
+            (
+                "metadata",
+                .array(
+                    metadata.map {
+                        .object([
+                            ("kind", .string("\($0.kind)")), ("key", $0.key.map(JSONValue.string) ?? .null),
+                            ("bytes", .integer($0.bytes.count)),
+                        ])
+                    })
+            ))
+        result.append(("isolation", isolation))
+        let hashes = wanted.hash ? try hash(session, frames, all: wanted.frames) : []
+        if let first = hashes.first { result.append(("pixel_sha256", .string(first))) }
+        if wanted.frames {
+            result.append(
+                (
+                    "frames",
+                    .array(
+                        frames.enumerated().map { index, frame in
+                            json(frame, hash: index < hashes.count ? hashes[index] : nil)
+                        })
+                ))
+        }
+        if !session.context.warnings.isEmpty {
+            result.append(("warnings", .array(session.context.warnings.map(JSONValue.string))))
+        }
+        return result
+    }
+
+    /// Digests of the composited frames, of the first alone unless `all`.
+    private static func hash(
+        _ session: DecodeSession, _ frames: [FrameInfo], all: Bool
+    ) throws(CoderError) -> [String] {
+        guard all, frames.count > 1 else { return [try PixelHash.hex(try session.decodeImage())] }
+        var result: [String] = []
+        for frame in frames { result.append(try PixelHash.hex(try session.decodeFrame(frame.index).pixels)) }
+        return result
+    }
+
+    /// What keeps a plugin apart from this process; nothing yet, and it says so.
+    static let isolation = JSONValue.object([
+        ("mode", .string("in-process")), ("mechanisms", .array([])), ("missing", .array([.string("worker")])),
+    ])
+
+    private static func json(_ frame: FrameInfo, hash: String?) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("index", .integer(frame.index)), ("x", .integer(frame.rect.x)), ("y", .integer(frame.rect.y)),
+            ("width", .integer(frame.rect.width)), ("height", .integer(frame.rect.height)),
+            ("duration_ms", .real(frame.duration.milliseconds)), ("blend", .string("\(frame.blend)")),
+            ("disposal", .string("\(frame.disposal)")),
+        ]
+        if let hash { members.append(("pixel_sha256", .string(hash))) }
+        return .object(members)
+    }
+
+    private static func density(_ density: PixelDensity?) -> JSONValue {
+        switch density {
+        case .perMeter(let x, let y):
+            .object([("x", .integer(Int(x))), ("y", .integer(Int(y))), ("unit", .string("meter"))])
+        case .aspect(let x, let y):
+            .object([("x", .integer(Int(x))), ("y", .integer(Int(y))), ("unit", .string("aspect"))])
+        case nil: .null
+        }
+    }
+
+    /// `icc: <description>`, `cicp: primaries/transfer/matrix`, or null where the file does not say.
+    private static func colorProfile(_ info: ImageInfo, _ metadata: [MetadataBlob]) -> JSONValue {
+        if let points = info.color.codePoints, info.color.prefersCodePoints || !info.color.hasProfile {
+            return .string("cicp: \(points.primaries)/\(points.transfer)/\(points.matrix)")
+        }
+        guard let profile = metadata.first(where: { $0.kind == .icc })?.bytes else { return .null }
+        return .string("icc: \(ICCDescription.read(profile) ?? "\(profile.count) bytes")")
+    }
+
+    // MARK: Output
+
+    func json(_ fields: [String]) -> JSONValue {
+        guard !fields.isEmpty else { return .object(members) }
+        return .object(members.filter { $0.key == "file" || fields.contains($0.key) })
+    }
+
+    func text(_ fields: [String]) -> [String] {
+        func value(_ key: String) -> JSONValue { members.first { $0.key == key }?.value ?? .null }
+        func plain(_ value: JSONValue) -> String { value.string ?? (value == .null ? "" : value.text) }
+        guard fields.isEmpty else { return fields.map { plain(value($0)) } }
+        var line = "\(plain(value("file"))): \(plain(value("format"))) \(plain(value("width")))x\(plain(value("height")))"
+        line += ", \(plain(value("pixel_format"))), \(plain(value("bit_depth"))) bit"
+        if let count = value("frame_count").integer, count != 1 { line += ", \(count) frames" }
+        if value("is_animated").bool == true {
+            let loops = value("loop_count").integer ?? 1
+            line += loops == 0 ? ", plays for ever" : ", plays \(loops) times"
+        }
+        if let orientation = value("orientation").integer, orientation != 1 { line += ", orientation \(orientation)" }
+        if value("color_profile") != .null { line += ", \(plain(value("color_profile")))" }
+        line += "  [\(plain(value("coder")))]"
+        var lines = [line]
+        if value("pixel_sha256") != .null { lines.append("  pixels \(plain(value("pixel_sha256")))") }
+        for frame in value("frames").array ?? [] {
+            func part(_ key: String) -> String { plain(frame[key] ?? .null) }
+            var row = "  frame \(part("index")): \(part("width"))x\(part("height"))+\(part("x"))+\(part("y"))"
+            row += ", \(part("duration_ms")) ms, \(part("blend")), \(part("disposal"))"
+            if let hash = frame["pixel_sha256"]?.string { row += ", \(hash)" }
+            lines.append(row)
+        }
+        for warning in value("warnings").array ?? [] { lines.append("  warning: \(plain(warning))") }
+        return lines
+    }
+}

@@ -1,0 +1,139 @@
+import CoderHost
+import ImageModel
+
+/// Shows what is installed; loads no plugin.
+enum ListCommand: Command {
+    static let specification = CommandSpecification(
+        name: "list", summary: "show plugins and formats, and why anything is not used", operands: "", operandCount: 0...0,
+        examples: [
+            ("coderhost list", "every plugin with its status"),
+            ("coderhost list --formats", "every format: who reads it, who writes it"),
+            ("coderhost list --format heic --explain", "the order of the coders for one format, and why"),
+            ("coderhost list --watch", "stay, and say what is dropped in, replaced or removed"),
+        ],
+        options: [
+            OptionSpecification("--formats", help: "list formats instead of plugins"),
+            OptionSpecification("--format", value: "ID", help: "only this format: its coders in order"),
+            OptionSpecification("--explain", help: "with --format: say why the order is so"),
+            OptionSpecification("--watch", help: "stay and report changes until interrupted"),
+        ])
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let host = try arguments.host(followsChanges: arguments.has("--watch"))
+        let asJSON = arguments.has("--json")
+        if let id = arguments.value("--format") {
+            return try listFormat(id, host, explain: arguments.has("--explain"), asJSON: asJSON)
+        }
+        if arguments.has("--explain") { throw UsageError("--explain needs --format ID") }
+        if arguments.has("--formats") {
+            listFormats(host, asJSON: asJSON)
+        } else if !arguments.has("--watch") || !asJSON {
+            listPlugins(host, asJSON: asJSON)
+        }
+        if arguments.has("--watch") { PluginWatch(host, asJSON: asJSON).run() }
+        return .success
+    }
+
+    // MARK: Plugins
+
+    private static func listPlugins(_ host: CoderHost, asJSON: Bool) {
+        let plugins = host.plugins
+        if asJSON {
+            Console.out(PluginRendering.document(plugins, host).text)
+            return
+        }
+        guard !plugins.isEmpty else {
+            Console.out("no plugins are installed; PAM and PNM work without any")
+            Console.error("coderhost: no libcoder-*.so in \(host.configuration.directories.map(\.path).joined(separator: ", "))")
+            Console.error("  try: in a build tree run `swift build` (`--product coderhost` alone builds no plugins)")
+            return
+        }
+        var table = TextTable("PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE")
+        for plugin in plugins {
+            table.add(
+                plugin.manifest?.name ?? "-", plugin.manifest?.version ?? "-", plugin.status.state.word,
+                PluginRendering.formats(plugin), plugin.path)
+        }
+        for line in table.lines { Console.out(line) }
+        for plugin in plugins where !plugin.status.isUsable {
+            Console.out("")
+            Console.out("\(plugin.fileName) is not used (\(plugin.status.state.word)): \(plugin.status.reason)")
+            if !plugin.status.remedy.isEmpty { Console.out("  try: \(plugin.status.remedy)") }
+        }
+    }
+
+    // MARK: Formats
+
+    private static func listFormats(_ host: CoderHost, asJSON: Bool) {
+        var rows: [(format: PluginManifest.Format, roles: CoderRoles, coders: [String])] = []
+        for coder in host.manager.coders.reversed().map(\.descriptor) {
+            for format in coder.formats {
+                if let index = rows.firstIndex(where: { $0.format.id == format.id }) {
+                    rows[index].roles.formUnion(coder.roles)
+                    rows[index].coders.append(coder.id)
+                } else {
+                    rows.append((format, coder.roles, [coder.id]))
+                }
+            }
+        }
+        rows.sort { $0.format.id.id < $1.format.id.id }
+        if asJSON {
+            let formats = rows.map { row in
+                JSONValue.object([
+                    ("id", .string(row.format.id.id)), ("name", .string(row.format.name)),
+                    ("mime", .array(row.format.mimeTypes.map(JSONValue.string))),
+                    ("extensions", .array(row.format.extensions.map(JSONValue.string))),
+                    ("roles", .array(row.roles.names.map(JSONValue.string))),
+                    ("coders", .array(row.coders.map(JSONValue.string))),
+                ])
+            }
+            Console.out(JSONValue.object([("schema", .integer(1)), ("formats", .array(formats))]).text)
+            return
+        }
+        var table = TextTable("FORMAT", "READ", "WRITE", "ANIMATION", "EXTENSIONS", "CODERS")
+        for row in rows {
+            table.add(
+                row.format.id.id, row.roles.contains(.decode) ? "yes" : "-", row.roles.contains(.encode) ? "yes" : "-",
+                row.roles.contains(.encodeAnimation)
+                    ? (row.roles.contains(.animation) ? "both" : "write") : row.roles.contains(.animation) ? "read" : "-",
+                row.format.extensions.joined(separator: " "), row.coders.joined(separator: " "))
+        }
+        for line in table.lines { Console.out(line) }
+    }
+
+    private static func listFormat(
+        _ id: String, _ host: CoderHost, explain: Bool, asJSON: Bool
+    ) throws(UsageError) -> ExitCode {
+        let order = host.manager.order(for: ImageFormat(id))
+        let unused = host.plugins.filter { plugin in
+            !plugin.status.isUsable
+                && (plugin.manifest?.coders ?? []).contains { $0.formats.contains { $0.id.id == id } }
+        }
+        if asJSON {
+            Console.out(PluginRendering.order(id, order, unused).text)
+            return order.isEmpty ? .unavailable : .success
+        }
+        guard !order.isEmpty || !unused.isEmpty else {
+            let known = Array(Set(host.manager.coders.flatMap { $0.descriptor.formats.map(\.id.id) })).sorted()
+            Console.error("coderhost: no installed plugin serves the format \(id)")
+            Console.error(
+                "  try: " + (OptionCheck.nearest(id, known).map { "did you mean \($0)?" }
+                    ?? "formats that are served: \(known.joined(separator: ", "))"))
+            return .unavailable
+        }
+        for (index, coder) in order.enumerated() {
+            Console.out("\(index + 1). \(coder.descriptor.id)  \(coder.descriptor.roles.names.joined(separator: " "))")
+            if explain { Console.out("   \(coder.explanation)") }
+        }
+        for plugin in unused {
+            Console.out("-  \(plugin.id)  not used (\(plugin.status.state.word)): \(plugin.status.reason)")
+            if explain && !plugin.status.remedy.isEmpty { Console.out("   try: \(plugin.status.remedy)") }
+        }
+        if explain {
+            Console.out("")
+            Console.out(
+                "Order: added at run time, administered priority, matching bytes, tier, priority, score, version, id.")
+        }
+        return order.isEmpty ? .unavailable : .success
+    }
+}

@@ -1,0 +1,38 @@
+import ImageModel
+
+/// How the process ends.
+///
+/// - Source: `sysexits.h`, as the table of errors in the documentation assigns them.
+enum ExitCode: Int32 {
+    case success = 0
+    /// Some inputs of a batch failed.
+    case partialFailure = 1
+    case usage = 64
+    case data = 65
+    case noInput = 66
+    case unavailable = 69
+    case software = 70
+    case outOfMemory = 71
+    case cannotCreate = 73
+    case inputOutput = 74
+    case timeOut = 75
+    case refused = 77
+    case interrupted = 130
+
+    init(_ code: CoderError.Code) {
+        self =
+            switch code {
+            case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data
+            case .noCoder, .unsupportedFeature, .pluginRefused: .unavailable
+            case .limitExceeded: .refused
+            case .invalidArgument: .usage
+            case .cancelled: .interrupted
+            case .deadlineExceeded: .timeOut
+            case .outOfMemory: .outOfMemory
+            case .inputOutput: .inputOutput
+            case .notFound: .noInput
+            case .cannotCreate: .cannotCreate
+            default: .software
+            }
+    }
+}

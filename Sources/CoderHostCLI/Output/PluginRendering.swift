@@ -1,0 +1,112 @@
+import CoderHost
+import ImageModel
+
+/// Plugins as text and JSON.
+enum PluginRendering {
+    static func formats(_ plugin: PluginRecord) -> String {
+        var result: [String] = []
+        for coder in plugin.manifest?.coders ?? [] {
+            for format in coder.formats where !result.contains(format.id.id) { result.append(format.id.id) }
+        }
+        return result.isEmpty ? "-" : result.joined(separator: " ")
+    }
+
+    /// The document of `list --json`.
+    static func document(_ plugins: [PluginRecord], _ host: CoderHost) -> JSONValue {
+        .object([
+            ("schema", .integer(1)), ("host", .string(coderHostVersion)), ("abi", .string(pluginInterfaceVersion)),
+            (
+                "directories",
+                .array(
+                    host.configuration.directories.map { directory in
+                        .object([("path", .string(directory.path)), ("origin", .string(directory.origin.rawValue))])
+                    })
+            ),
+            ("plugins", .array(plugins.map(json))),
+        ])
+    }
+
+    static func json(_ plugin: PluginRecord) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("plugin", .string(plugin.id)), ("file", .string(plugin.path)),
+            ("status", .string(plugin.status.state.word)), ("reason", .string(plugin.status.reason)),
+            ("remedy", .string(plugin.status.remedy)), ("tier", .string(plugin.tier.word)),
+        ]
+        if let manifest = plugin.manifest {
+            members += [
+                ("name", .string(manifest.name)), ("version", .string(manifest.version)),
+                ("vendor", .string(manifest.vendor)), ("license", .string(manifest.license)),
+                (
+                    "abi",
+                    .object([
+                        ("major", .integer(manifest.abiMajor)), ("minor_built", .integer(manifest.abiMinorBuilt)),
+                        ("minor_needed", .integer(manifest.abiMinorNeeded)),
+                    ])
+                ),
+                (
+                    "libraries",
+                    .array(
+                        manifest.libraries.map {
+                            .object([("name", .string($0.name)), ("version", .string($0.version))])
+                        })
+                ),
+                ("needed", .array(plugin.needed.map(JSONValue.string))),
+                ("coders", .array(manifest.coders.map(json))),
+            ]
+        }
+        return .object(members)
+    }
+
+    private static func json(_ coder: PluginManifest.Coder) -> JSONValue {
+        .object([
+            ("id", .string(coder.id)), ("roles", .array(coder.roles.names.map(JSONValue.string))),
+            ("priority", .integer(coder.priority)), ("cost", .string(coder.cost)),
+            (
+                "formats",
+                .array(
+                    coder.formats.map {
+                        .object([
+                            ("id", .string($0.id.id)), ("name", .string($0.name)),
+                            ("mime", .array($0.mimeTypes.map(JSONValue.string))),
+                            ("extensions", .array($0.extensions.map(JSONValue.string))),
+                        ])
+                    })
+            ),
+            (
+                "options",
+                .array(
+                    coder.options.map { option in
+                        .object([
+                            ("key", .string(option.key)), ("type", .string(option.kind.rawValue)),
+                            ("scope", .string(option.scope.rawValue)),
+                            ("min", option.minimum.map(JSONValue.real) ?? .null),
+                            ("max", option.maximum.map(JSONValue.real) ?? .null),
+                            ("values", .array(option.values.map(JSONValue.string))),
+                            ("default", option.defaultText.map(JSONValue.string) ?? .null),
+                            ("doc", .string(option.summary)),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    /// The document of `list --format ID --json`.
+    static func order(_ id: String, _ order: [RankedCoder], _ unused: [PluginRecord]) -> JSONValue {
+        .object([
+            ("schema", .integer(1)), ("format", .string(id)),
+            (
+                "coders",
+                .array(
+                    order.enumerated().map { index, coder in
+                        .object([
+                            ("rank", .integer(index + 1)), ("id", .string(coder.descriptor.id)),
+                            ("plugin", coder.descriptor.plugin.map(JSONValue.string) ?? .null),
+                            ("roles", .array(coder.descriptor.roles.names.map(JSONValue.string))),
+                            ("why", .string(coder.explanation)),
+                        ])
+                    })
+            ),
+            ("not_used", .array(unused.map(json))),
+        ])
+    }
+}
