@@ -85,7 +85,7 @@ struct CoderHostCommand {
 }
 
 /// One verb of the command line.
-protocol Command {
+protocol Command: SendableMetatype {
     static var specification: CommandSpecification { get }
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode
 }
