@@ -25,6 +25,7 @@ enum Container {
                 return try ItemTable(reader.bytes(count))
             }
             if type == "moov" { hasMovie = true }
+            if type == "mini" { throw .unsupported("a file with the short 'mini' header") }
             guard let end else { break }
             reader.offset = end
         }

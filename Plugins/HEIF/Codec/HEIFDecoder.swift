@@ -96,11 +96,13 @@ public final class HEIFDecoder: ThumbnailDecoder {
         let side = session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20
         let decoder = try HEIFPlanes(
             session.source, maxSide: side, threads: threads, maxPixels: session.limits.maxPixels)
-        let decoded = try decoder.decode(thumbnail: thumbnail, asGray: picture.isGray)
+        let decoded = try decoder.decode(picture, thumbnail: thumbnail)
         guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")
         }
-        if decoded.size != picture.size {
+        if decoded.skippedCrop {
+            session.host.warn("the clean aperture lies outside of the picture and was left out")
+        } else if decoded.size != picture.size {
             session.host.warn("the stream holds \(decoded.size) pixels; the file says \(picture.size)")
         }
         let isLimited = picture.isGray && picture.codePoints.map { !$0.isFullRange } ?? decoded.isLimitedRange

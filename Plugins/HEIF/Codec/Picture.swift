@@ -11,6 +11,8 @@ struct Picture {
     let isPremultiplied: Bool
     let codePoints: CodePoints?
     let profile: Range<Int>?
+    /// Whether cropping is the only transform.
+    let isOnlyCropped: Bool
 
     /// - Throws: `.unsupported` for a kind of picture that is not served, `.corrupt` when facts are missing.
     init(_ id: UInt32, in table: ItemTable) throws(CoderError) {
@@ -38,6 +40,14 @@ struct Picture {
         for place in [id] + tiles where !hasAlpha { hasAlpha = try Self.alpha(of: place, in: table) != nil }
         self.hasAlpha = hasAlpha
         isPremultiplied = hasAlpha && !table.targets("prem", from: id).isEmpty
+        let transforms = table.properties(of: id).compactMap { property -> Bool? in
+            switch property {
+            case .cleanAperture: true
+            case .rotation, .mirror: false
+            default: nil
+            }
+        }
+        isOnlyCropped = transforms == [true]
         // A grid without colour information of its own takes that of its first tile.
         let described = table.properties(of: id) + (tiles.first.map(table.properties(of:)) ?? [])
         codePoints = described.lazy.compactMap { if case .codePoints(let points) = $0 { points } else { nil } }.first
@@ -73,10 +83,12 @@ struct Picture {
 
     /// Width and height after the transforms, in the order of the properties.
     private static func size(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize {
+        let properties = table.properties(of: id)
         var size = PixelSize.zero
-        for property in table.properties(of: id) {
+        // The stored size is that before all transforms, wherever it stands among them.
+        for property in properties { if case .extent(let stored) = property { size = stored } }
+        for property in properties {
             switch property {
-            case .extent(let stored): size = stored
             case .cleanAperture(let aperture): size = aperture.size
             case .rotation(let turns) where turns % 2 == 1: size = size.transposed
             default: break

@@ -6,7 +6,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
 
+namespace {
+
+// The file as libheif reads it where it would refuse the brands: four bytes are shown differently.
+struct Rebranded {
+    const uint8_t *bytes = nullptr;
+    uint64_t count = 0, position = 0;
+
+    // The first compatible brand (ISO/IEC 14496-12 section 4.3): size 4, "ftyp", major 4, version 4, brands.
+    static constexpr uint64_t place = 16;
+
+    // libheif 1.15 serves files with one of four brands; "avis" or "hevc" alone hold a still picture just as well.
+    bool is_needed() const
+    {
+        const uint64_t end = count < 8 ? 0 : uint64_t(bytes[0]) << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+        if (end < place + 4 || end > count) return false;
+        for (uint64_t at = place; at + 4 <= end; at += 4) {
+            for (const char *brand : {"heic", "heix", "mif1", "avif"}) {
+                if (std::memcmp(bytes + at, brand, 4) == 0) return false;
+            }
+        }
+        return true;
+    }
+
+    static int64_t tell(void *user) { return int64_t(static_cast<Rebranded *>(user)->position); }
+
+    static int read(void *out, size_t size, void *user)
+    {
+        auto self = static_cast<Rebranded *>(user);
+        if (size > self->count - self->position) return 1;
+        std::memcpy(out, self->bytes + self->position, size);
+        for (uint64_t i = 0; i < 4; i++) {
+            const uint64_t at = place + i;
+            if (at >= self->position && at - self->position < size) {
+                static_cast<char *>(out)[at - self->position] = "mif1"[i];
+            }
+        }
+        self->position += size;
+        return 0;
+    }
+
+    static int seek(int64_t position, void *user)
+    {
+        auto self = static_cast<Rebranded *>(user);
+        if (position < 0 || uint64_t(position) > self->count) return 1;
+        self->position = uint64_t(position);
+        return 0;
+    }
+
+    static heif_reader_grow_status wait(int64_t size, void *user)
+    {
+        return size >= 0 && uint64_t(size) <= static_cast<Rebranded *>(user)->count
+                   ? heif_reader_grow_status_size_reached
+                   : heif_reader_grow_status_size_beyond_eof;
+    }
+};
+
+const heif_reader rebranding = {1, Rebranded::tell, Rebranded::read, Rebranded::seek, Rebranded::wait};
+
+}
+
 struct heif_shim_decoder {
+    Rebranded rebranded;
     heif_context *context = nullptr;
     heif_image_handle *primary = nullptr;
     heif_image *image = nullptr;
@@ -33,7 +94,12 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, 
         made->settings.threads = threads > 1 ? int(threads) : 1;
         if (max_pixels && max_pixels < made->settings.max_pixels) made->settings.max_pixels = unsigned(max_pixels);
         if (int32_t code = shim_register_decoders(made->context, error)) return code;
-        heif_error result = heif_context_read_from_memory_without_copy(made->context, bytes, count, nullptr);
+        made->rebranded.bytes = bytes;
+        made->rebranded.count = count;
+        heif_error result =
+            made->rebranded.is_needed()
+                ? heif_context_read_from_reader(made->context, &rebranding, &made->rebranded, nullptr)
+                : heif_context_read_from_memory_without_copy(made->context, bytes, count, nullptr);
         if (result.code) return report(result, error);
         result = heif_context_get_primary_image_handle(made->context, &made->primary);
         if (result.code) return report(result, error);
@@ -61,7 +127,7 @@ bool describe(const heif_image *image, heif_channel channel, uint32_t width, uin
 
 }
 
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray,
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t may_skip_crop,
                          heif_shim_picture *picture, heif_shim_error *error)
 {
     return guarded(error, [&] {
@@ -76,14 +142,21 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
         }
         if (decoder->image) heif_image_release(decoder->image);
         decoder->image = nullptr;
-        heif_error result = heif_decode_image(
-            handle, &decoder->image, as_gray ? heif_colorspace_monochrome : heif_colorspace_RGB,
-            as_gray ? heif_chroma_monochrome : heif_chroma_444, nullptr);
+        const heif_colorspace space = as_gray ? heif_colorspace_monochrome : heif_colorspace_RGB;
+        const heif_chroma chroma = as_gray ? heif_chroma_monochrome : heif_chroma_444;
+        heif_error result = heif_decode_image(handle, &decoder->image, space, chroma, nullptr);
+        heif_shim_picture found = {};
+        if (may_skip_crop && result.subcode == heif_suberror_Invalid_clean_aperture) {
+            std::unique_ptr<heif_decoding_options, void (*)(heif_decoding_options *)> options(
+                heif_decoding_options_alloc(), heif_decoding_options_free);
+            options->ignore_transformations = 1;
+            found.skipped_crop = 1;
+            result = heif_decode_image(handle, &decoder->image, space, chroma, options.get());
+        }
         if (result.code) return report(result, error);
 
         const heif_image *image = decoder->image;
         heif_channel first = as_gray ? heif_channel_Y : heif_channel_R;
-        heif_shim_picture found = {};
         found.width = uint32_t(heif_image_get_width(image, first));
         found.height = uint32_t(heif_image_get_height(image, first));
         found.is_gray = as_gray;

@@ -9,6 +9,7 @@
 #include <libheif/heif.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <new>
 

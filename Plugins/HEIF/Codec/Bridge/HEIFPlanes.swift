@@ -10,6 +10,8 @@ internal import ImageModel
         let size: PixelSize
         /// What the stream itself says of a gray picture.
         let isLimitedRange: Bool
+        /// The clean aperture was outside of the picture and was left out.
+        let skippedCrop: Bool
     }
 
     private var decoder: OpaquePointer?
@@ -27,14 +29,15 @@ internal import ImageModel
     deinit { unsafe heif_shim_close(decoder) }
 
     /// Decodes the primary picture, or the thumbnail with that item id.
-    func decode(thumbnail: UInt32, asGray: Bool) throws(CoderError) -> Decoded {
-        var picture = heif_shim_picture()
+    func decode(_ picture: Picture, thumbnail: UInt32) throws(CoderError) -> Decoded {
+        var found = heif_shim_picture()
         var error = heif_shim_error()
-        let code = unsafe heif_shim_decode(decoder, thumbnail, asGray ? 1 : 0, &picture, &error)
+        let code = unsafe heif_shim_decode(
+            decoder, thumbnail, picture.isGray ? 1 : 0, picture.isOnlyCropped ? 1 : 0, &found, &error)
         if code != 0 { throw .heif(error) }
         return Decoded(
-            size: PixelSize(Int(picture.width), Int(picture.height)),
-            isLimitedRange: picture.has_range != 0 && picture.full_range == 0)
+            size: PixelSize(Int(found.width), Int(found.height)),
+            isLimitedRange: found.has_range != 0 && found.full_range == 0, skippedCrop: found.skipped_crop != 0)
     }
 
     func copyRows(

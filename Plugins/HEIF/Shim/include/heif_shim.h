@@ -41,6 +41,7 @@ typedef struct heif_shim_picture {
     uint8_t  alpha_depth;    /* bits of one alpha sample; 0 = no alpha                 */
     uint8_t  has_range;      /* whether `full_range` was stored anywhere               */
     uint8_t  full_range;
+    uint8_t  skipped_crop;   /* the clean aperture was nonsense and was left out       */
 } heif_shim_picture;
 
 /* How copy_rows writes one pixel. */
@@ -54,8 +55,9 @@ typedef struct heif_shim_layout {
 int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, uint32_t threads,
                        uint64_t max_pixels, heif_shim_decoder **decoder, heif_shim_error *error);
 
-/* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes. */
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray,
+/* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes.
+   `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t may_skip_crop,
                          heif_shim_picture *picture, heif_shim_error *error);
 
 /* Interleaves rows first ..< end of the decoded picture, `width` pixels of each, into `pixels`. */
