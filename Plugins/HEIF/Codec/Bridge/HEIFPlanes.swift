@@ -1,0 +1,76 @@
+internal import CoderPluginKit
+internal import HEIFShim
+internal import ImageModel
+
+/// libheif with a file open: it decodes one picture into planes and copies rows out of them.
+///
+/// - Ownership: the source's bytes are borrowed; everything of libheif goes when this object goes.
+@safe final class HEIFPlanes {
+    struct Decoded {
+        let size: PixelSize
+        /// What the stream itself says of a gray picture.
+        let isLimitedRange: Bool
+        /// The clean aperture was outside of the picture and was left out.
+        let skippedCrop: Bool
+    }
+
+    private var decoder: OpaquePointer?
+    private let source: ByteSource
+
+    init(_ source: ByteSource, maxSide: Int, threads: Int, maxPixels: Int) throws(CoderError) {
+        self.source = source
+        var error = heif_shim_error()
+        let code = unsafe heif_shim_open(
+            source.baseAddress, UInt64(source.available), UInt32(clamping: maxSide), UInt32(threads),
+            UInt64(maxPixels), &decoder, &error)
+        if code != 0 { throw .heif(error) }
+    }
+
+    deinit { unsafe heif_shim_close(decoder) }
+
+    /// Decodes the primary picture, or the thumbnail with that item id.
+    func decode(_ picture: Picture, thumbnail: UInt32) throws(CoderError) -> Decoded {
+        var found = heif_shim_picture()
+        var error = heif_shim_error()
+        let code = unsafe heif_shim_decode(
+            decoder, thumbnail, picture.isGray ? 1 : 0, picture.isOnlyCropped ? 1 : 0, &found, &error)
+        if code != 0 { throw .heif(error) }
+        return Decoded(
+            size: PixelSize(Int(found.width), Int(found.height)),
+            isLimitedRange: found.has_range != 0 && found.full_range == 0, skippedCrop: found.skipped_crop != 0)
+    }
+
+    func copyRows(
+        _ rows: Range<Int>, expandingRange: Bool, into surface: borrowing Surface
+    ) throws(CoderError) {
+        let layout = heif_shim_layout(
+            channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits),
+            expand_range: expandingRange ? 1 : 0)
+        let start = unsafe surface.baseAddress + rows.lowerBound * surface.stride
+        let code = unsafe heif_shim_copy_rows(
+            decoder, UInt32(rows.lowerBound), UInt32(rows.upperBound), UInt32(surface.size.width), layout,
+            start.assumingMemoryBound(to: UInt8.self), UInt64(surface.stride))
+        if code != 0 { throw .corrupt("the decoded picture has other channels than the file says") }
+    }
+}
+
+extension CoderError {
+    /// Says in our words what libheif said.
+    static func heif(_ error: heif_shim_error) -> CoderError {
+        let message = unsafe withUnsafeBytes(of: error.message) {
+            unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        let code: Code =
+            switch (error.code, error.subcode) {
+            case (_, heif_shim_code_security_limit): .limitExceeded
+            case (_, heif_shim_code_end_of_data): .truncated
+            case (heif_shim_code_unsupported_filetype, _): .notMine
+            case (heif_shim_code_unsupported_feature, _): .unsupportedFeature
+            case (heif_shim_code_memory, _): .outOfMemory
+            default: .corrupt
+            }
+        return CoderError(
+            code, message.isEmpty ? "the coded data is damaged" : message, domain: "libheif",
+            feature: code == .unsupportedFeature ? message : nil)
+    }
+}

@@ -1,0 +1,108 @@
+public import CoderPluginKit
+public import ImageModel
+
+/// Encodes a still picture as HEIC, with x265.
+public final class HEICEncoder: ImageEncoder {
+    private let core: HEIFEncoder
+
+    public init(_ session: EncoderSession) throws(CoderError) {
+        core = HEIFEncoder(session, name: "heif", isAV1: false)
+    }
+
+    public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] { core.formats(for: info) }
+    public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) { try core.begin(info, to: sink) }
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { core.add(blob) }
+    public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        try core.add(surface)
+    }
+    public func finish() throws(CoderError) { try core.finish() }
+}
+
+/// Encodes a still picture as AVIF, with aom.
+public final class AVIFEncoder: ImageEncoder {
+    private let core: HEIFEncoder
+
+    public init(_ session: EncoderSession) throws(CoderError) {
+        core = HEIFEncoder(session, name: "heif-avif", isAV1: true)
+    }
+
+    public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] { core.formats(for: info) }
+    public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) { try core.begin(info, to: sink) }
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { core.add(blob) }
+    public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        try core.add(surface)
+    }
+    public func finish() throws(CoderError) { try core.finish() }
+}
+
+/// What the two encoders share: everything but the name.
+final class HEIFEncoder {
+    private let session: EncoderSession
+    private let name: String
+    private let isAV1: Bool
+    private var sink: ByteSink?
+    private var info: ImageInfo?
+    private var blobs: [MetadataBlob] = []
+    private var writer: HEIFWriter?
+
+    init(_ session: EncoderSession, name: String, isAV1: Bool) {
+        self.session = session
+        self.name = name
+        self.isAV1 = isAV1
+    }
+
+    /// Gray stays one plane; alpha may be either kind, the file says which.
+    func formats(for info: ImageInfo) -> [PixelFormat] {
+        let native = info.nativeFormat
+        let bits = native.bits > 8 || native.numeric == .float ? 16 : 8
+        if native.channels == .gray { return [PixelFormat(.gray, bits: bits), PixelFormat(.rgb, bits: bits)] }
+        if !native.hasTransparency { return [PixelFormat(.rgb, bits: bits)] }
+        let alpha: PixelFormat.Alpha = native.alpha == .premultiplied ? .premultiplied : .straight
+        return [PixelFormat(.rgba, bits: bits, alpha: alpha)]
+    }
+
+    func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
+        // libaom's own bound; x265 pads to whole blocks below its level's bound.
+        let longest = max(info.size.width, info.size.height)
+        guard !info.size.isEmpty, longest <= 65_535 else {
+            throw .invalidArgument("a picture of \(info.size) pixels does not fit into the format")
+        }
+        let settings = try EncodeSettings(session, name: name, isAV1: isAV1, info: info)
+        writer = try HEIFWriter(settings, isPremultiplied: info.nativeFormat.alpha == .premultiplied)
+        self.info = info
+        self.sink = sink
+    }
+
+    func add(_ blob: MetadataBlob) -> Bool {
+        guard [.exif, .xmp, .icc].contains(blob.kind) else { return false }
+        // libheif looks for the TIFF header and refuses bytes without one.
+        if blob.kind == .exif, !Self.isTIFF(blob.bytes) { return false }
+        if blob.bytes.isEmpty { return false }
+        blobs.append(blob)
+        return true
+    }
+
+    func add(_ surface: borrowing Surface) throws(CoderError) {
+        guard let info, let writer, surface.size == info.size, surface.format == info.nativeFormat else {
+            throw CoderError(.misuse, "the surface does not fit what was agreed")
+        }
+        guard !writer.hasPicture else { throw .unsupported("more than one frame") }
+        try session.host.checkCancellation()
+        // RGB planes, then the coder's own beside the converted ones.
+        let bytes = (info.size.area ?? 0) * (surface.format.bits > 8 ? 2 : 1) * 9
+        try session.host.reserve(bytes: bytes)
+        defer { try? session.host.reserve(bytes: -bytes) }
+        try writer.encode(surface, profile: blobs.first { $0.kind == .icc }?.bytes ?? [])
+        try session.host.checkCancellation()
+    }
+
+    func finish() throws(CoderError) {
+        guard let sink, let writer, writer.hasPicture else { throw CoderError(.misuse, "there is no picture yet") }
+        for blob in blobs where blob.kind != .icc { try writer.add(blob) }
+        try writer.write(to: sink)
+    }
+
+    private static func isTIFF(_ bytes: [UInt8]) -> Bool {
+        bytes.count > 8 && (bytes.starts(with: [0x49, 0x49, 0x2A, 0]) || bytes.starts(with: [0x4D, 0x4D, 0, 0x2A]))
+    }
+}

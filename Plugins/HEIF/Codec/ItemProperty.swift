@@ -1,0 +1,127 @@
+internal import ImageModel
+
+/// A property that items of the file point to.
+///
+/// - Source: ISO/IEC 23008-12 (HEIF) section 6.5; ISO/IEC 14496-12 section 12.1.5 for `colr`.
+enum ItemProperty {
+    /// Width and height before any transform.
+    case extent(PixelSize)
+    case codePoints(CodePoints)
+    case profile(Range<Int>)
+    /// Quarter turns against the clock.
+    case rotation(Int)
+    case mirror
+    case cleanAperture(CleanAperture)
+    case auxiliary(String)
+    case hevc(HEVCConfiguration)
+    case av1(AV1Configuration)
+    case other(FourCC)
+
+    init(_ box: Box, in cursor: BoxCursor) throws(CoderError) {
+        var fields = cursor.inside(box)
+        switch box.type {
+        case "ispe":
+            _ = try fields.fullBox()
+            self = .extent(PixelSize(Int(try fields.u32()), Int(try fields.u32())))
+        case "colr":
+            self = try Self.color(&fields, type: box.type)
+        case "irot":
+            self = .rotation(try fields.u8() & 3)
+        case "imir":
+            self = .mirror
+        case "clap":
+            self = .cleanAperture(try CleanAperture(&fields))
+        case "auxC":
+            _ = try fields.fullBox()
+            self = .auxiliary(fields.string())
+        case "hvcC":
+            self = .hevc(try HEVCConfiguration(&fields))
+        case "av1C":
+            self = .av1(try AV1Configuration(&fields))
+        default:
+            self = .other(box.type)
+        }
+    }
+
+    private static func color(_ fields: inout BoxCursor, type: FourCC) throws(CoderError) -> ItemProperty {
+        switch FourCC(try fields.u32()) {
+        case "nclx":
+            let primaries = try fields.u16()
+            let transfer = try fields.u16()
+            let matrix = try fields.u16()
+            let isFullRange = try fields.u8() & 0x80 != 0
+            guard let primaries = UInt8(exactly: primaries), let transfer = UInt8(exactly: transfer),
+                let matrix = UInt8(exactly: matrix)
+            else { return .other(type) }
+            return .codePoints(
+                CodePoints(primaries: primaries, transfer: transfer, matrix: matrix, isFullRange: isFullRange))
+        case "rICC", "prof":
+            return .profile(fields.remaining)
+        default:
+            return .other(type)
+        }
+    }
+}
+
+/// The part of a coded picture that is shown.
+///
+/// - Source: ISO/IEC 14496-12 section 12.1.4.
+struct CleanAperture {
+    /// Rounded to whole pixels, as libheif does.
+    let size: PixelSize
+
+    init(_ fields: inout BoxCursor) throws(CoderError) {
+        func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Int {
+            let numerator = Int(try fields.u32())
+            let denominator = Int(try fields.u32())
+            guard denominator > 0, denominator <= Int(Int32.max) else { throw .corrupt("a 'clap' with a zero") }
+            return (numerator + denominator / 2) / denominator
+        }
+        size = PixelSize(try fraction(&fields), try fraction(&fields))
+    }
+}
+
+/// What an `hvcC` box tells beside the parameter sets, which follow as NAL units.
+///
+/// - Source: ISO/IEC 14496-15 section 8.3.3.1.
+struct HEVCConfiguration {
+    let isGray: Bool
+    let depth: Int
+    let parameterSets: [Range<Int>]
+
+    init(_ fields: inout BoxCursor) throws(CoderError) {
+        try fields.skip(16)
+        isGray = try fields.u8() & 3 == 0
+        depth = 8 + (try fields.u8() & 7)
+        try fields.skip(4)
+        var found: [Range<Int>] = []
+        for _ in 0..<(try fields.u8()) {
+            try fields.skip(1)
+            for _ in 0..<(try fields.u16()) {
+                let length = try fields.u16()
+                let start = fields.offset
+                try fields.skip(length)
+                found.append(start..<start + length)
+            }
+        }
+        parameterSets = found
+    }
+}
+
+/// What an `av1C` box tells; the sequence header may follow.
+///
+/// - Source: AV1 Codec ISO Media File Format Binding, section 2.3.
+struct AV1Configuration {
+    let isGray: Bool
+    let depth: Int
+    let headers: Range<Int>
+
+    init(_ fields: inout BoxCursor) throws(CoderError) {
+        try fields.skip(2)
+        let flags = try fields.u8()
+        depth = flags & 0x40 == 0 ? 8 : flags & 0x20 == 0 ? 10 : 12
+        isGray = flags & 0x10 != 0
+        try fields.skip(1)
+        headers = fields.remaining
+    }
+}

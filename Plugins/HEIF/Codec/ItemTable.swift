@@ -1,0 +1,232 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// A place that holds a piece of an item.
+struct ItemExtent {
+    /// 0: from the start of the file, 1: in the `idat` box; anything else is not served.
+    var method: Int
+    var offset: UInt64
+    /// 0: up to the end.
+    var length: UInt64
+}
+
+/// One item of the `meta` box: a coded picture, a rule that derives one, or metadata.
+struct Item {
+    let id: UInt32
+    var type: FourCC
+    var contentType = ""
+    var contentEncoding = ""
+    var extents: [ItemExtent] = []
+    var properties: [Int] = []
+
+    /// Whether libheif 1.15 decodes it, or would try to.
+    var isImage: Bool { ["hvc1", "av01", "grid", "iden", "iovl"].contains(type) }
+    var isDerived: Bool { ["grid", "iden", "iovl"].contains(type) }
+}
+
+/// A link from one item to others.
+struct ItemReference {
+    let type: FourCC
+    let from: UInt32
+    let to: [UInt32]
+}
+
+/// Everything the `meta` box says, without a byte of pixels.
+///
+///     meta ─┬─ hdlr  pict
+///           ├─ pitm  the primary item
+///           ├─ iinf ── infe  type of each item
+///           ├─ iloc  where its bytes are
+///           ├─ iref  thmb, auxl, dimg, cdsc, prem
+///           └─ iprp ─┬─ ipco  the properties
+///                    └─ ipma  which item has which, in order
+///
+/// - Source: ISO/IEC 14496-12 section 8.11; ISO/IEC 23008-12 sections 6 and 9.
+struct ItemTable {
+    /// The payload of the `meta` box; every range of a property is a range of it.
+    let bytes: [UInt8]
+    private(set) var primary: UInt32 = 0
+    private(set) var items: [UInt32: Item] = [:]
+    private(set) var properties: [ItemProperty] = []
+    private(set) var references: [ItemReference] = []
+    /// Items named in all references together.
+    private(set) var linkCount = 0
+    private var outgoing: [UInt32: [Int]] = [:]
+    private var incoming: [UInt32: [Int]] = [:]
+    private var inlineData: Range<Int> = 0..<0
+
+    /// As many as libheif takes.
+    static let maxItems = 20_000
+
+    init(_ bytes: [UInt8]) throws(CoderError) {
+        self.bytes = bytes
+        var cursor = BoxCursor(bytes)
+        _ = try cursor.fullBox()
+        var hasPrimary = false
+        while let box = try cursor.box() {
+            var fields = cursor.inside(box)
+            switch box.type {
+            case "pitm":
+                let version = try fields.fullBox().version
+                primary = UInt32(try fields.uint(version == 0 ? 2 : 4))
+                hasPrimary = true
+            case "iinf": try readTypes(&fields)
+            case "iloc": try readPlaces(&fields)
+            case "iref": try readReferences(&fields)
+            case "iprp": try readProperties(&fields)
+            case "idat": inlineData = box.payload
+            default: break
+            }
+        }
+        guard hasPrimary else { throw .corrupt("no item is marked as the picture to show") }
+    }
+
+    // MARK: Asking
+
+    func properties(of id: UInt32) -> [ItemProperty] {
+        (items[id]?.properties ?? []).map { properties[$0] }
+    }
+
+    func targets(_ type: FourCC, from id: UInt32) -> [UInt32] {
+        (outgoing[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.flatMap(\.to)
+    }
+
+    func sources(_ type: FourCC, to id: UInt32) -> [UInt32] {
+        (incoming[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.map(\.from)
+    }
+
+    /// The bytes of an item, put together.
+    ///
+    /// - Throws: `.needsInput` or `.truncated` where the source ends before them, `.limitExceeded` above `limit`.
+    func data(of id: UInt32, from source: ByteSource, limit: Int) throws(CoderError) -> [UInt8] {
+        var joined: [UInt8] = []
+        for extent in items[id]?.extents ?? [] {
+            let range = try place(extent, in: source)
+            if limit > 0, range.count > limit - joined.count {
+                throw .limit("bytes of an item", allowed: limit, requested: joined.count + range.count)
+            }
+            if extent.method == 1 {
+                joined += bytes[range]
+            } else {
+                joined += source.bytes(range)
+            }
+        }
+        return joined
+    }
+
+    /// Where an extent stands, in the source or (method 1) in `bytes`.
+    func place(_ extent: ItemExtent, in source: ByteSource) throws(CoderError) -> Range<Int> {
+        guard extent.method < 2 else { throw .unsupported("an item made of another item") }
+        let inline = extent.method == 1
+        let start = inline ? inlineData.lowerBound : 0
+        let available = inline ? inlineData.count : source.available
+        guard let offset = Int(exactly: extent.offset), let length = Int(exactly: extent.length),
+            offset <= available, length <= available - offset
+        else {
+            if inline { throw .corrupt("an item lies outside of its box") }
+            throw source.isComplete ? .truncated("an item lies behind the end of the file") : .needsInput
+        }
+        let end = length == 0 ? available : offset + length
+        return start + offset..<start + end
+    }
+}
+
+// MARK: Reading
+
+extension ItemTable {
+    private mutating func readTypes(_ fields: inout BoxCursor) throws(CoderError) {
+        let version = try fields.fullBox().version
+        _ = try fields.uint(version == 0 ? 2 : 4)
+        while let box = try fields.box() {
+            guard box.type == "infe" else { continue }
+            var entry = fields.inside(box)
+            let version = try entry.fullBox().version
+            // Versions 0 and 1 have no item type; they are not used for pictures.
+            guard version >= 2 else { continue }
+            let id = UInt32(try entry.uint(version == 2 ? 2 : 4))
+            try entry.skip(2)
+            let type = FourCC(try entry.u32())
+            try change(id) { $0.type = type }
+            _ = entry.string()
+            if type == "mime" {
+                let content = entry.string()
+                let encoding = entry.string()
+                try change(id) {
+                    $0.contentType = content
+                    $0.contentEncoding = encoding
+                }
+            }
+        }
+    }
+
+    private mutating func readPlaces(_ fields: inout BoxCursor) throws(CoderError) {
+        let version = try fields.fullBox().version
+        let sizes = try fields.u16()
+        let offsetSize = sizes >> 12
+        let lengthSize = sizes >> 8 & 15
+        let baseSize = sizes >> 4 & 15
+        let indexSize = version == 0 ? 0 : sizes & 15
+        for _ in 0..<(try fields.uint(version < 2 ? 2 : 4)) {
+            let id = UInt32(try fields.uint(version < 2 ? 2 : 4))
+            let method = version == 0 ? 0 : try fields.u16() & 15
+            _ = try fields.u16()
+            let base = try fields.uint(baseSize)
+            var extents: [ItemExtent] = []
+            for _ in 0..<(try fields.u16()) {
+                _ = try fields.uint(indexSize)
+                let (offset, overflow) = base.addingReportingOverflow(try fields.uint(offsetSize))
+                guard !overflow else { throw .corrupt("an item lies behind the end of the numbers") }
+                extents.append(ItemExtent(method: method, offset: offset, length: try fields.uint(lengthSize)))
+            }
+            try change(id) { $0.extents = extents }
+        }
+    }
+
+    private mutating func readReferences(_ fields: inout BoxCursor) throws(CoderError) {
+        let width = try fields.fullBox().version == 0 ? 2 : 4
+        while let box = try fields.box() {
+            var entry = fields.inside(box)
+            let from = UInt32(try entry.uint(width))
+            var targets: [UInt32] = []
+            for _ in 0..<(try entry.u16()) { targets.append(UInt32(try entry.uint(width))) }
+            outgoing[from, default: []].append(references.count)
+            for target in targets { incoming[target, default: []].append(references.count) }
+            linkCount += 1 + targets.count
+            references.append(ItemReference(type: box.type, from: from, to: targets))
+        }
+    }
+
+    private mutating func readProperties(_ fields: inout BoxCursor) throws(CoderError) {
+        var associations: [Box] = []
+        while let box = try fields.box() {
+            if box.type == "ipco" {
+                var list = fields.inside(box)
+                while let property = try list.box() { properties.append(try ItemProperty(property, in: list)) }
+            } else if box.type == "ipma" {
+                associations.append(box)
+            }
+        }
+        for box in associations {
+            var entry = fields.inside(box)
+            let (version, flags) = try entry.fullBox()
+            for _ in 0..<(try entry.u32()) {
+                let id = UInt32(try entry.uint(version == 0 ? 2 : 4))
+                var indices: [Int] = []
+                for _ in 0..<(try entry.u8()) {
+                    let index = flags & 1 == 0 ? try entry.u8() & 0x7F : try entry.u16() & 0x7FFF
+                    if index == 0 { continue }
+                    guard index <= properties.count else { throw .corrupt("a property that is not there") }
+                    indices.append(index - 1)
+                }
+                try change(id) { $0.properties += indices }
+            }
+        }
+    }
+
+    private mutating func change(_ id: UInt32, _ body: (inout Item) -> Void) throws(CoderError) {
+        guard items[id] != nil || items.count < Self.maxItems else {
+            throw .limit("items", allowed: Self.maxItems, requested: items.count + 1)
+        }
+        body(&items[id, default: Item(id: id, type: FourCC(0))])
+    }
+}

@@ -1,0 +1,62 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Exif, XMP and the colour profile of a picture.
+struct MetadataReader {
+    let table: ItemTable
+    let session: DecoderSession
+
+    func blobs(of picture: Picture) throws(CoderError) -> [MetadataBlob] {
+        var found: [MetadataBlob] = []
+        if let profile = picture.profile {
+            if let limit = limitPassed(profile.count) { throw limit }
+            found.append(MetadataBlob(.icc, Array(table.bytes[profile])))
+        }
+        for id in table.sources("cdsc", to: picture.id) {
+            guard let item = table.items[id] else { continue }
+            if item.type == "Exif" {
+                let exif = Self.withoutOffset(try data(of: id))
+                if let exif { found.append(MetadataBlob(.exif, exif)) }
+            } else if item.type == "mime", item.contentType == "application/rdf+xml" {
+                if item.contentEncoding.isEmpty {
+                    found.append(MetadataBlob(.xmp, try data(of: id)))
+                } else {
+                    session.host.warn("XMP with the encoding '\(item.contentEncoding)' is left out")
+                }
+            }
+        }
+        return found
+    }
+
+    /// What Exif says, if its bytes are there already; nobody applies it.
+    func storedOrientation(of id: UInt32) -> Orientation? {
+        for item in table.sources("cdsc", to: id) where table.items[item]?.type == "Exif" {
+            if let bytes = try? data(of: item), let exif = Self.withoutOffset(bytes) {
+                return ExifOrientation.read(exif)
+            }
+        }
+        return nil
+    }
+
+    /// Steps over the offset of the TIFF header and over what it skips (often `Exif\0\0`).
+    ///
+    ///     | offset 4, big endian | skipped … | II or MM …
+    ///
+    /// - Source: ISO/IEC 23008-12 section A.2.1.
+    static func withoutOffset(_ item: [UInt8]) -> [UInt8]? {
+        guard item.count > 4 else { return nil }
+        let offset = item.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard offset < item.count - 4 else { return nil }
+        return Array(item[(4 + offset)...])
+    }
+
+    private func data(of id: UInt32) throws(CoderError) -> [UInt8] {
+        try table.data(of: id, from: session.source, limit: session.limits.maxMetadataBytes)
+    }
+
+    private func limitPassed(_ count: Int) -> CoderError? {
+        let allowed = session.limits.maxMetadataBytes
+        return allowed > 0 && count > allowed
+            ? .limit("bytes of metadata", allowed: allowed, requested: count) : nil
+    }
+}

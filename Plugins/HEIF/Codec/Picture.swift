@@ -1,0 +1,113 @@
+internal import ImageModel
+
+/// The facts of one coded or derived picture of the file, put together from its properties.
+struct Picture {
+    let id: UInt32
+    /// After rotation, mirroring and cropping.
+    let size: PixelSize
+    let isGray: Bool
+    let depth: Int
+    let hasAlpha: Bool
+    let isPremultiplied: Bool
+    let codePoints: CodePoints?
+    let profile: Range<Int>?
+    /// Whether cropping is the only transform.
+    let isOnlyCropped: Bool
+
+    /// - Throws: `.unsupported` for a kind of picture that is not served, `.corrupt` when facts are missing.
+    init(_ id: UInt32, in table: ItemTable) throws(CoderError) {
+        guard let item = table.items[id], item.type != FourCC(0) else {
+            throw .corrupt("the picture to show is not in the file")
+        }
+        guard item.isImage else { throw .unsupported("a picture of type '\(item.type)'") }
+        self.id = id
+        size = try Self.size(of: id, in: table)
+        let coded = try Self.codedItem(of: id, in: table)
+        var depth = 8
+        var isGray = false
+        for property in table.properties(of: coded) {
+            switch property {
+            case .hevc(let configuration): (isGray, depth) = (configuration.isGray, configuration.depth)
+            case .av1(let configuration): (isGray, depth) = (configuration.isGray, configuration.depth)
+            default: break
+            }
+        }
+        // libheif puts every derived picture together as RGB, overlays with 8 bits.
+        self.isGray = isGray && !item.isDerived
+        self.depth = item.type == "iovl" ? 8 : depth
+        let tiles = item.type == "grid" ? table.targets("dimg", from: id) : []
+        var hasAlpha = false
+        for place in [id] + tiles where !hasAlpha { hasAlpha = try Self.alpha(of: place, in: table) != nil }
+        self.hasAlpha = hasAlpha
+        isPremultiplied = hasAlpha && !table.targets("prem", from: id).isEmpty
+        let transforms = table.properties(of: id).compactMap { property -> Bool? in
+            switch property {
+            case .cleanAperture: true
+            case .rotation, .mirror: false
+            default: nil
+            }
+        }
+        isOnlyCropped = transforms == [true]
+        // A grid without colour information of its own takes that of its first tile.
+        let described = table.properties(of: id) + (tiles.first.map(table.properties(of:)) ?? [])
+        codePoints = described.lazy.compactMap { if case .codePoints(let points) = $0 { points } else { nil } }.first
+        profile = described.lazy.compactMap { if case .profile(let range) = $0 { range } else { nil } }.first
+    }
+
+    /// The first of 8 bits or 16 is the one the stored depth fits, the second the shorter.
+    var formats: [PixelFormat] {
+        let alpha: PixelFormat.Alpha = isPremultiplied ? .premultiplied : .straight
+        let channels: [PixelFormat.Channels] =
+            isGray ? [hasAlpha ? .grayAlpha : .gray] : hasAlpha ? [.rgba, .bgra] : [.rgb, .rgba, .bgra]
+        return (depth > 8 ? [16, 8] : [8]).flatMap { bits in
+            channels.map { PixelFormat($0, bits: bits, alpha: $0.hasAlpha && !hasAlpha ? .opaque : alpha) }
+        }
+    }
+
+    /// The item that libheif takes for the alpha channel of `id`: one of the same size.
+    ///
+    /// - Source: ISO/IEC 23008-12 section 6.5.8 and B.2.2; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
+    static func alpha(of id: UInt32, in table: ItemTable) throws(CoderError) -> UInt32? {
+        let names = [
+            "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:hevc:2015:auxid:1",
+            "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
+        ]
+        for source in table.sources("auxl", to: id) where table.items[source]?.isImage == true {
+            let isAlpha = table.properties(of: source).contains {
+                if case .auxiliary(let name) = $0 { names.contains(name) } else { false }
+            }
+            if isAlpha, try size(of: source, in: table) == size(of: id, in: table) { return source }
+        }
+        return nil
+    }
+
+    /// Width and height after the transforms, in the order of the properties.
+    private static func size(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize {
+        let properties = table.properties(of: id)
+        var size = PixelSize.zero
+        // The stored size is that before all transforms, wherever it stands among them.
+        for property in properties { if case .extent(let stored) = property { size = stored } }
+        for property in properties {
+            switch property {
+            case .cleanAperture(let aperture): size = aperture.size
+            case .rotation(let turns) where turns % 2 == 1: size = size.transposed
+            default: break
+            }
+        }
+        guard !size.isEmpty else { throw .corrupt("a picture without a size") }
+        return size
+    }
+
+    /// The first picture with samples of its own below `id`.
+    private static func codedItem(of id: UInt32, in table: ItemTable) throws(CoderError) -> UInt32 {
+        var id = id
+        // A file cannot nest deeper than it has items; more is a circle.
+        for _ in 0...table.items.count {
+            guard let item = table.items[id] else { break }
+            guard item.isDerived else { return id }
+            guard let next = table.targets("dimg", from: id).first else { break }
+            id = next
+        }
+        throw .corrupt("a derived picture leads to none with samples")
+    }
+}

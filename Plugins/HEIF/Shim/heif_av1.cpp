@@ -1,0 +1,150 @@
+// heif_av1.cpp - an AV1 decoder for libheif's decoder interface, over the same dav1d that libheif has built in.
+//
+// The built-in one starts a thread per processor and lets a stream allocate frames of 2^30 pixels, whatever the file's
+// header says. This one takes both numbers from the session. It is registered per context, so no other user of libheif
+// in the process meets it.
+//
+// SPDX-License-Identifier: Apache-2.0
+#include "shim_internal.h"
+
+#include <dav1d/dav1d.h>
+#include <libheif/heif_plugin.h>
+
+thread_local ShimDecodeSettings shim_decode_settings;
+
+namespace {
+
+heif_error failure(heif_error_code code, heif_suberror_code subcode, const char *message)
+{
+    return {code, subcode, message};
+}
+
+heif_error success() { return failure(heif_error_Ok, heif_suberror_Unspecified, "Success"); }
+
+struct Decoder {
+    Dav1dContext *context = nullptr;
+    Dav1dData data = {};
+
+    ~Decoder()
+    {
+        if (data.sz) dav1d_data_unref(&data);
+        if (context) dav1d_close(&context);
+    }
+};
+
+const char *name() { return "dav1d"; }
+
+// Above the 150 of libheif's own.
+int supports(heif_compression_format format) { return format == heif_compression_AV1 ? 200 : 0; }
+
+void quiet(void *, const char *, va_list) {}
+
+heif_error create(void **out)
+{
+    auto decoder = std::make_unique<Decoder>();
+    Dav1dSettings settings;
+    dav1d_default_settings(&settings);
+    settings.n_threads = shim_decode_settings.threads;
+    // One picture is all there is: waiting for others would only hold memory.
+    settings.max_frame_delay = 1;
+    settings.all_layers = 0;
+    settings.frame_size_limit = shim_decode_settings.max_pixels;
+    settings.logger.callback = quiet;
+    if (dav1d_open(&decoder->context, &settings) != 0) {
+        return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "dav1d does not start");
+    }
+    *out = decoder.release();
+    return success();
+}
+
+void destroy(void *decoder) { delete static_cast<Decoder *>(decoder); }
+
+heif_error push(void *raw, const void *bytes, size_t count)
+{
+    auto decoder = static_cast<Decoder *>(raw);
+    uint8_t *copy = count ? dav1d_data_create(&decoder->data, count) : nullptr;
+    if (!copy) return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, "there is no AV1 data");
+    std::memcpy(copy, bytes, count);
+    return success();
+}
+
+// Feeds everything and waits for the first picture; dav1d answers EAGAIN while it wants the other call.
+heif_error next(Decoder &decoder, Dav1dPicture &picture)
+{
+    for (;;) {
+        int sent = decoder.data.sz ? dav1d_send_data(decoder.context, &decoder.data) : 0;
+        if (sent < 0 && sent != DAV1D_ERR(EAGAIN)) {
+            auto code = sent == DAV1D_ERR(ERANGE) ? heif_suberror_Security_limit_exceeded : heif_suberror_Unspecified;
+            return failure(heif_error_Decoder_plugin_error, code, "the AV1 data is damaged");
+        }
+        bool exhausted = decoder.data.sz == 0;
+        int got = dav1d_get_picture(decoder.context, &picture);
+        if (got == 0) return success();
+        if (got != DAV1D_ERR(EAGAIN) || exhausted) {
+            return failure(heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the AV1 data is damaged");
+        }
+    }
+}
+
+heif_error convert(const Dav1dPicture &picture, heif_image **out)
+{
+    static const heif_chroma chromas[] = {
+        heif_chroma_monochrome, heif_chroma_420, heif_chroma_422, heif_chroma_444};
+    static const heif_channel channels[] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
+    const bool gray = picture.p.layout == DAV1D_PIXEL_LAYOUT_I400;
+    heif_image *image = nullptr;
+    heif_error result = heif_image_create(
+        picture.p.w, picture.p.h, gray ? heif_colorspace_monochrome : heif_colorspace_YCbCr,
+        chromas[picture.p.layout], &image);
+    if (result.code) return result;
+    std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
+
+    std::unique_ptr<heif_color_profile_nclx, void (*)(heif_color_profile_nclx *)> nclx(
+        heif_nclx_color_profile_alloc(), heif_nclx_color_profile_free);
+    const Dav1dSequenceHeader *header = picture.seq_hdr;
+    // A code point that libheif does not know leaves "unspecified", as its own decoder means to.
+    heif_nclx_color_profile_set_color_primaries(nclx.get(), uint16_t(header->pri));
+    heif_nclx_color_profile_set_transfer_characteristics(nclx.get(), uint16_t(header->trc));
+    heif_nclx_color_profile_set_matrix_coefficients(nclx.get(), uint16_t(header->mtrx));
+    nclx->full_range_flag = header->color_range != 0;
+    heif_image_set_nclx_color_profile(image, nclx.get());
+
+    for (int i = 0; i < (gray ? 1 : 3); i++) {
+        const bool half_width = i > 0 && picture.p.layout != DAV1D_PIXEL_LAYOUT_I444;
+        const bool half_height = i > 0 && picture.p.layout == DAV1D_PIXEL_LAYOUT_I420;
+        const int width = half_width ? (picture.p.w + 1) / 2 : picture.p.w;
+        const int height = half_height ? (picture.p.h + 1) / 2 : picture.p.h;
+        result = heif_image_add_plane(image, channels[i], width, height, picture.p.bpc);
+        if (result.code) return result;
+        int stride = 0;
+        uint8_t *to = heif_image_get_plane(image, channels[i], &stride);
+        const auto from = static_cast<const uint8_t *>(picture.data[i]);
+        const size_t bytes = size_t(width) * (picture.p.bpc > 8 ? 2 : 1);
+        for (int y = 0; y < height; y++) {
+            std::memcpy(to + size_t(y) * size_t(stride), from + ptrdiff_t(y) * picture.stride[i > 0], bytes);
+        }
+    }
+    *out = owned.release();
+    return success();
+}
+
+heif_error decode(void *raw, heif_image **out)
+{
+    Dav1dPicture picture = {};
+    heif_error result = next(*static_cast<Decoder *>(raw), picture);
+    if (result.code) return result;
+    result = convert(picture, out);
+    dav1d_picture_unref(&picture);
+    return result;
+}
+
+const heif_decoder_plugin plugin = {
+    3, name, nullptr, nullptr, supports, create, destroy, push, decode, nullptr, "coderhost-dav1d"};
+
+}
+
+int32_t shim_register_decoders(heif_context *context, heif_shim_error *error)
+{
+    heif_error result = heif_register_decoder(context, &plugin);
+    return result.code ? report(result, error) : 0;
+}

@@ -1,0 +1,295 @@
+// heif_decode.cpp - decoding: libheif up to planes, then one pass that interleaves them into the caller's rows.
+//
+// libheif would interleave by itself, at the price of a second picture in memory and a second pass over it. Its planes
+// are the last stage before that, and they tell the size of the alpha plane, which it does not check.
+//
+// SPDX-License-Identifier: Apache-2.0
+#include "shim_internal.h"
+
+namespace {
+
+// The file as libheif reads it where it would refuse the brands: four bytes are shown differently.
+struct Rebranded {
+    const uint8_t *bytes = nullptr;
+    uint64_t count = 0, position = 0;
+
+    // The first compatible brand (ISO/IEC 14496-12 section 4.3): size 4, "ftyp", major 4, version 4, brands.
+    static constexpr uint64_t place = 16;
+
+    // libheif 1.15 serves files with one of four brands; "avis" or "hevc" alone hold a still picture just as well.
+    bool is_needed() const
+    {
+        const uint64_t end = count < 8 ? 0 : uint64_t(bytes[0]) << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+        if (end < place + 4 || end > count) return false;
+        for (uint64_t at = place; at + 4 <= end; at += 4) {
+            for (const char *brand : {"heic", "heix", "mif1", "avif"}) {
+                if (std::memcmp(bytes + at, brand, 4) == 0) return false;
+            }
+        }
+        return true;
+    }
+
+    static int64_t tell(void *user) { return int64_t(static_cast<Rebranded *>(user)->position); }
+
+    static int read(void *out, size_t size, void *user)
+    {
+        auto self = static_cast<Rebranded *>(user);
+        if (size > self->count - self->position) return 1;
+        std::memcpy(out, self->bytes + self->position, size);
+        for (uint64_t i = 0; i < 4; i++) {
+            const uint64_t at = place + i;
+            if (at >= self->position && at - self->position < size) {
+                static_cast<char *>(out)[at - self->position] = "mif1"[i];
+            }
+        }
+        self->position += size;
+        return 0;
+    }
+
+    static int seek(int64_t position, void *user)
+    {
+        auto self = static_cast<Rebranded *>(user);
+        if (position < 0 || uint64_t(position) > self->count) return 1;
+        self->position = uint64_t(position);
+        return 0;
+    }
+
+    static heif_reader_grow_status wait(int64_t size, void *user)
+    {
+        return size >= 0 && uint64_t(size) <= static_cast<Rebranded *>(user)->count
+                   ? heif_reader_grow_status_size_reached
+                   : heif_reader_grow_status_size_beyond_eof;
+    }
+};
+
+const heif_reader rebranding = {1, Rebranded::tell, Rebranded::read, Rebranded::seek, Rebranded::wait};
+
+}
+
+struct heif_shim_decoder {
+    Rebranded rebranded;
+    heif_context *context = nullptr;
+    heif_image_handle *primary = nullptr;
+    heif_image *image = nullptr;
+    heif_shim_picture picture = {};
+    ShimDecodeSettings settings;
+
+    ~heif_shim_decoder()
+    {
+        if (image) heif_image_release(image);
+        if (primary) heif_image_handle_release(primary);
+        if (context) heif_context_free(context);
+    }
+};
+
+int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, uint32_t threads,
+                       uint64_t max_pixels, heif_shim_decoder **decoder, heif_shim_error *error)
+{
+    return guarded(error, [&] {
+        auto made = std::make_unique<heif_shim_decoder>();
+        made->context = heif_context_alloc();
+        heif_context_set_maximum_image_size_limit(made->context, int(max_side));
+        // 0: tiles are decoded on the calling thread.
+        heif_context_set_max_decoding_threads(made->context, threads > 1 ? int(threads) : 0);
+        made->settings.threads = threads > 1 ? int(threads) : 1;
+        if (max_pixels && max_pixels < made->settings.max_pixels) made->settings.max_pixels = unsigned(max_pixels);
+        if (int32_t code = shim_register_decoders(made->context, error)) return code;
+        made->rebranded.bytes = bytes;
+        made->rebranded.count = count;
+        heif_error result =
+            made->rebranded.is_needed()
+                ? heif_context_read_from_reader(made->context, &rebranding, &made->rebranded, nullptr)
+                : heif_context_read_from_memory_without_copy(made->context, bytes, count, nullptr);
+        if (result.code) return report(result, error);
+        result = heif_context_get_primary_image_handle(made->context, &made->primary);
+        if (result.code) return report(result, error);
+        *decoder = made.release();
+        return 0;
+    });
+}
+
+void heif_shim_close(heif_shim_decoder *decoder) { delete decoder; }
+
+namespace {
+
+// A plane of at least width x height samples; false when libheif made it smaller than it says.
+bool describe(const heif_image *image, heif_channel channel, uint32_t width, uint32_t height, uint8_t *depth)
+{
+    if (!heif_image_has_channel(image, channel)) return false;
+    if (uint32_t(heif_image_get_width(image, channel)) < width) return false;
+    if (uint32_t(heif_image_get_height(image, channel)) < height) return false;
+    int bits = heif_image_get_bits_per_pixel_range(image, channel);
+    if (bits < 8 || bits > 16) return false;
+    if (*depth != 0 && *depth != bits) return false;
+    *depth = uint8_t(bits);
+    return true;
+}
+
+}
+
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t may_skip_crop,
+                         heif_shim_picture *picture, heif_shim_error *error)
+{
+    return guarded(error, [&] {
+        shim_decode_settings = decoder->settings;
+        heif_image_handle *handle = decoder->primary;
+        std::unique_ptr<heif_image_handle, void (*)(const heif_image_handle *)> owned(
+            nullptr, heif_image_handle_release);
+        if (thumbnail != 0) {
+            heif_error result = heif_image_handle_get_thumbnail(decoder->primary, thumbnail, &handle);
+            if (result.code) return report(result, error);
+            owned.reset(handle);
+        }
+        if (decoder->image) heif_image_release(decoder->image);
+        decoder->image = nullptr;
+        const heif_colorspace space = as_gray ? heif_colorspace_monochrome : heif_colorspace_RGB;
+        const heif_chroma chroma = as_gray ? heif_chroma_monochrome : heif_chroma_444;
+        heif_error result = heif_decode_image(handle, &decoder->image, space, chroma, nullptr);
+        heif_shim_picture found = {};
+        if (may_skip_crop && result.subcode == heif_suberror_Invalid_clean_aperture) {
+            std::unique_ptr<heif_decoding_options, void (*)(heif_decoding_options *)> options(
+                heif_decoding_options_alloc(), heif_decoding_options_free);
+            options->ignore_transformations = 1;
+            found.skipped_crop = 1;
+            result = heif_decode_image(handle, &decoder->image, space, chroma, options.get());
+        }
+        if (result.code) return report(result, error);
+
+        const heif_image *image = decoder->image;
+        heif_channel first = as_gray ? heif_channel_Y : heif_channel_R;
+        found.width = uint32_t(heif_image_get_width(image, first));
+        found.height = uint32_t(heif_image_get_height(image, first));
+        found.is_gray = as_gray;
+        bool sound = describe(image, first, found.width, found.height, &found.depth);
+        if (!as_gray) {
+            sound = sound && describe(image, heif_channel_G, found.width, found.height, &found.depth) &&
+                    describe(image, heif_channel_B, found.width, found.height, &found.depth);
+        }
+        if (!sound || !found.width || !found.height) {
+            return report(heif_error_Decoder_plugin_error, 0, "the planes of the picture do not fit together", error);
+        }
+        if (heif_image_has_channel(image, heif_channel_Alpha) &&
+            !describe(image, heif_channel_Alpha, found.width, found.height, &found.alpha_depth)) {
+            return report(heif_error_Decoder_plugin_error, 0, "the alpha plane is smaller than the picture", error);
+        }
+        heif_color_profile_nclx *nclx = nullptr;
+        if (heif_image_get_nclx_color_profile(image, &nclx).code == heif_error_Ok && nclx) {
+            found.has_range = 1;
+            found.full_range = nclx->full_range_flag;
+            heif_nclx_color_profile_free(nclx);
+        }
+        decoder->picture = found;
+        *picture = found;
+        return 0;
+    });
+}
+
+namespace {
+
+struct Plane {
+    const uint8_t *start;
+    uint64_t stride;
+    uint8_t depth;
+};
+
+Plane plane(const heif_image *image, heif_channel channel, uint8_t depth)
+{
+    int stride = 0;
+    const uint8_t *start = heif_image_get_plane_readonly(image, channel, &stride);
+    return {start, uint64_t(stride), depth};
+}
+
+// A sample of `depth` bits in `Out`: repeated bits upwards, dropped bits downwards.
+template <class Out> inline Out widen(uint32_t value, uint32_t depth)
+{
+    constexpr uint32_t bits = sizeof(Out) * 8;
+    if (depth >= bits) return Out(value >> (depth - bits));
+    return Out(value << (bits - depth) | value >> (2 * depth - bits));
+}
+
+template <class In, class Out>
+void put(const uint8_t *row, uint32_t depth, uint32_t width, Out *out, uint32_t step)
+{
+    const In *in = reinterpret_cast<const In *>(row);
+    for (uint32_t x = 0; x < width; x++) out[uint64_t(x) * step] = widen<Out>(in[x], depth);
+}
+
+template <class Out>
+void put_row(const Plane &plane, uint32_t y, uint32_t width, Out *out, uint32_t step)
+{
+    const uint8_t *row = plane.start + y * plane.stride;
+    if (plane.depth > 8) put<uint16_t, Out>(row, plane.depth, width, out, step);
+    else put<uint8_t, Out>(row, plane.depth, width, out, step);
+}
+
+// Luma of 16 ... 235 (times 2^(depth-8)) stretched to the full range, rounded.
+template <class Out>
+void stretch_row(const Plane &plane, uint32_t y, uint32_t width, Out *out, uint32_t step)
+{
+    const uint8_t *row = plane.start + y * plane.stride;
+    const uint32_t scale = 1u << (plane.depth - 8);
+    const uint64_t low = 16 * scale, range = 219 * scale, full = Out(~Out(0));
+    for (uint32_t x = 0; x < width; x++) {
+        uint64_t value = plane.depth > 8 ? reinterpret_cast<const uint16_t *>(row)[x] : row[x];
+        value = value < low ? 0 : value - low;
+        value = value > range ? range : value;
+        out[uint64_t(x) * step] = Out((value * full * 2 + range) / (range * 2));
+    }
+}
+
+void rgb8_row(const Plane *planes, uint32_t y, uint32_t width, uint8_t *out)
+{
+    const uint8_t *r = planes[0].start + y * planes[0].stride;
+    const uint8_t *g = planes[1].start + y * planes[1].stride;
+    const uint8_t *b = planes[2].start + y * planes[2].stride;
+    for (uint32_t x = 0; x < width; x++) {
+        out[3 * uint64_t(x)] = r[x];
+        out[3 * uint64_t(x) + 1] = g[x];
+        out[3 * uint64_t(x) + 2] = b[x];
+    }
+}
+
+template <class Out>
+void copy_row(const Plane *planes, const Plane *alpha, const heif_shim_layout &layout, uint32_t y, uint32_t width,
+              Out *out)
+{
+    static const uint8_t order[2][3] = {{0, 1, 2}, {2, 1, 0}};
+    const uint32_t colors = layout.channels < 3 ? 1 : 3;
+    const bool has_alpha = layout.channels == 2 || layout.channels > 3;
+    const uint32_t step = colors + has_alpha;
+    for (uint32_t c = 0; c < colors; c++) {
+        Out *start = out + (colors == 1 ? 0 : order[layout.channels == 5][c]);
+        if (layout.expand_range) stretch_row(planes[c], y, width, start, step);
+        else put_row(planes[c], y, width, start, step);
+    }
+    if (!has_alpha) return;
+    if (alpha) put_row(*alpha, y, width, out + colors, step);
+    else for (uint32_t x = 0; x < width; x++) out[uint64_t(x) * step + colors] = Out(~Out(0));
+}
+
+}
+
+int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, uint32_t end, uint32_t width,
+                            heif_shim_layout layout, uint8_t *pixels, uint64_t stride)
+{
+    const heif_image *image = decoder->image;
+    const heif_shim_picture &picture = decoder->picture;
+    if (!image || width > picture.width || end > picture.height) return heif_error_Usage_error;
+    if (picture.is_gray && layout.channels > 2) return heif_error_Usage_error;
+    if (!picture.is_gray && layout.channels < 3) return heif_error_Usage_error;
+    Plane planes[3] = {plane(image, picture.is_gray ? heif_channel_Y : heif_channel_R, picture.depth)};
+    if (!picture.is_gray) {
+        planes[1] = plane(image, heif_channel_G, picture.depth);
+        planes[2] = plane(image, heif_channel_B, picture.depth);
+    }
+    Plane alpha = {};
+    if (picture.alpha_depth) alpha = plane(image, heif_channel_Alpha, picture.alpha_depth);
+    const Plane *opacity = picture.alpha_depth ? &alpha : nullptr;
+    for (uint32_t y = first; y < end; y++) {
+        uint8_t *row = pixels + uint64_t(y - first) * stride;
+        if (layout.channels == 3 && layout.bits == 8 && picture.depth == 8) rgb8_row(planes, y, width, row);
+        else if (layout.bits == 8) copy_row<uint8_t>(planes, opacity, layout, y, width, row);
+        else copy_row<uint16_t>(planes, opacity, layout, y, width, reinterpret_cast<uint16_t *>(row));
+    }
+    return 0;
+}

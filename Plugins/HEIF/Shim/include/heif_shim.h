@@ -1,0 +1,117 @@
+/*
+ * heif_shim.h - libheif as Swift sees it: opaque objects, fixed-width types, no macros and no exceptions.
+ *
+ * libheif is written in C++ and its C functions let std::bad_alloc out; every function here catches it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef HEIF_SHIM_H
+#define HEIF_SHIM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What libheif said: heif_error_code, heif_suberror_code and its sentence. A code of 0 is success. */
+typedef struct heif_shim_error {
+    int32_t code, subcode;
+    char    message[192];
+} heif_shim_error;
+
+/* The codes of heif_error_code and heif_suberror_code that the codec tells apart. */
+static const int32_t heif_shim_code_invalid_input = 2;
+static const int32_t heif_shim_code_unsupported_filetype = 3;
+static const int32_t heif_shim_code_unsupported_feature = 4;
+static const int32_t heif_shim_code_memory = 6;
+static const int32_t heif_shim_code_decoder = 7;
+static const int32_t heif_shim_code_end_of_data = 100;
+static const int32_t heif_shim_code_security_limit = 1000;
+
+/* MARK: decoding */
+
+typedef struct heif_shim_decoder heif_shim_decoder;
+
+/* A decoded picture: planes of whole samples, not yet interleaved. */
+typedef struct heif_shim_picture {
+    uint32_t width, height;
+    uint8_t  is_gray;
+    uint8_t  depth;          /* bits of one colour sample                              */
+    uint8_t  alpha_depth;    /* bits of one alpha sample; 0 = no alpha                 */
+    uint8_t  has_range;      /* whether `full_range` was stored anywhere               */
+    uint8_t  full_range;
+    uint8_t  skipped_crop;   /* the clean aperture was nonsense and was left out       */
+} heif_shim_picture;
+
+/* How copy_rows writes one pixel. */
+typedef struct heif_shim_layout {
+    uint8_t  channels;       /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA            */
+    uint8_t  bits;           /* 8 or 16                                                */
+    uint8_t  expand_range;   /* luma of a gray picture is 16 ... 235 of 255            */
+} heif_shim_layout;
+
+/* Reads the boxes. `bytes` stay where they are until close. */
+int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, uint32_t threads,
+                       uint64_t max_pixels, heif_shim_decoder **decoder, heif_shim_error *error);
+
+/* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes.
+   `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t may_skip_crop,
+                         heif_shim_picture *picture, heif_shim_error *error);
+
+/* Interleaves rows first ..< end of the decoded picture, `width` pixels of each, into `pixels`. */
+int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, uint32_t end, uint32_t width,
+                            heif_shim_layout layout, uint8_t *pixels, uint64_t stride);
+
+/* Frees everything; NULL is fine. */
+void heif_shim_close(heif_shim_decoder *decoder);
+
+/* MARK: encoding */
+
+typedef struct heif_shim_encoder heif_shim_encoder;
+
+typedef struct heif_shim_settings {
+    uint8_t  av1;            /* 1: AV1 in an AVIF file, 0: HEVC                        */
+    uint8_t  lossless;
+    uint8_t  quality;        /* 0 ... 100                                              */
+    uint8_t  effort;         /* 0 ... 9                                                */
+    uint8_t  depth;          /* bits of one coded sample                               */
+    uint8_t  premultiplied;
+    uint16_t chroma;         /* 420, 422 or 444                                        */
+    uint16_t threads;
+    uint16_t primaries, transfer, matrix; /* ITU-T H.273                               */
+    uint32_t thumbnail;      /* bound of the longer side in pixels; 0 = none           */
+} heif_shim_settings;
+
+/* Pixels to encode; the layout is that of copy_rows. */
+typedef struct heif_shim_pixels {
+    const uint8_t *bytes;
+    uint64_t       stride;
+    uint32_t       width, height;
+    uint8_t        channels, bits;
+} heif_shim_pixels;
+
+int32_t heif_shim_encoder_new(const heif_shim_settings *settings, heif_shim_encoder **encoder,
+                              heif_shim_error *error);
+
+/* Copies the pixels into planes and codes them, with the thumbnail. */
+int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pixels, const uint8_t *icc,
+                         uint64_t icc_count, heif_shim_error *error);
+
+int32_t heif_shim_add_exif(heif_shim_encoder *encoder, const uint8_t *bytes, uint64_t count,
+                           heif_shim_error *error);
+int32_t heif_shim_add_xmp(heif_shim_encoder *encoder, const uint8_t *bytes, uint64_t count,
+                          heif_shim_error *error);
+
+/* Hands the file to `write`, which answers 0 to go on. */
+int32_t heif_shim_write(heif_shim_encoder *encoder, void *context,
+                        int32_t (*write)(void *context, const uint8_t *bytes, uint64_t count),
+                        heif_shim_error *error);
+
+void heif_shim_encoder_free(heif_shim_encoder *encoder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+// shim_internal.h - what the files of the shim share; never seen by Swift.
+//
+// SPDX-License-Identifier: Apache-2.0
+#ifndef SHIM_INTERNAL_H
+#define SHIM_INTERNAL_H
+
+#include "heif_shim.h"
+
+#include <libheif/heif.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <new>
+
+inline int32_t report(int32_t code, int32_t subcode, const char *message, heif_shim_error *error)
+{
+    error->code = code;
+    error->subcode = subcode;
+    std::strncpy(error->message, message ? message : "", sizeof error->message - 1);
+    error->message[sizeof error->message - 1] = 0;
+    // libheif ends some of its sentences with a line feed.
+    if (size_t length = std::strlen(error->message); length && error->message[length - 1] == '\n') {
+        error->message[length - 1] = 0;
+    }
+    return code;
+}
+
+inline int32_t report(const heif_error &result, heif_shim_error *error)
+{
+    return report(result.code, result.subcode, result.message, error);
+}
+
+// Runs `body` and turns an exception into a code.
+template <class Body> int32_t guarded(heif_shim_error *error, Body body) noexcept
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return report(heif_error_Memory_allocation_error, 0, "there is not enough memory", error);
+    } catch (...) {
+        return report(heif_error_Decoder_plugin_error, 0, "libheif gave up", error);
+    }
+}
+
+// What a decoder that libheif creates cannot be told otherwise: libheif hands its constructor nothing. Set on the
+// decoding thread; tiles on other threads get the defaults, one thread each.
+struct ShimDecodeSettings {
+    int threads = 1;
+    unsigned max_pixels = 1u << 30;
+};
+extern thread_local ShimDecodeSettings shim_decode_settings;
+
+// Puts our own decoder before that of libheif (heif_av1.cpp).
+int32_t shim_register_decoders(heif_context *context, heif_shim_error *error);
+
+#endif
