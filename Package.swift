@@ -59,7 +59,7 @@ let package = Package(
     ] + rooms.map(\.product),
     targets: [
         // 1 the contract
-        .target(name: "CCoderPlugin"),
+        .target(name: "CCoderPlugin", exclude: ["coderhost-plugin.pc.in"]),
         // 2 the vocabulary
         .target(name: "ImageModel", swiftSettings: strict, linkerSettings: [.linkedLibrary("m")]),
         // 3 the two sides; neither imports the other

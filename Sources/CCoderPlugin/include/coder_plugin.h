@@ -10,7 +10,7 @@
  *  - Size first. Every struct that crosses begins with `uint32_t size`, the number of bytes its writer knows, and is
  *    zero-initialised. A reader uses min(size, sizeof its own); what is missing reads as zero and means "absent" or
  *    "default". Fields are only ever appended. Four plain values are frozen for the life of a major version and
- *    carry no size: cpi_rect, cpi_pixel_format, cpi_rational and cpi_table.
+ *    carry no size: cpi_rect, cpi_pixel_format, cpi_rational and cpi_table. So is cpi_color, which lies inside another.
  *  - Flags words: an unknown bit in the upper half must be understood (refuse the call with CPI_UNSUPPORTED); an
  *    unknown bit in the lower half is a hint (ignore it).
  *  - Memory is freed by the side that allocated it. The host owns surfaces, sources, sinks, limits and options; the
@@ -30,12 +30,6 @@
 #ifndef CODER_PLUGIN_H
 #define CODER_PLUGIN_H
 
-/* Nullability is the one clang extension used here, and only under clang. */
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wnullability-extension"
-#endif
-
 #include "cpi/version.h"
 #include "cpi/status.h"
 #include "cpi/image.h"
@@ -48,9 +42,5 @@
 #include "cpi/plugin.h"
 #include "cpi/extension.h"
 #include "cpi/manifest.h"
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 #endif

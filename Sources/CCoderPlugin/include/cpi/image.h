@@ -63,7 +63,10 @@ typedef struct cpi_surface {
 #define CPI_COLOR_HAS_ICC     ((uint32_t)0x02)  /* a blob of kind CPI_BLOB_ICC describes the colours          */
 #define CPI_COLOR_PREFER_CICP ((uint32_t)0x04)  /* where both are there, the code points win                  */
 
-/* The meaning of the colours. No flag set: the file does not say, which is not the same as sRGB. */
+/*
+ * The meaning of the colours. No flag set: the file does not say, which is not the same as sRGB.
+ * It lies inside cpi_image_info and so never grows: frozen for this major.
+ */
 typedef struct cpi_color {
     uint32_t size;
     uint32_t flags;      /* CPI_COLOR_...                                            */

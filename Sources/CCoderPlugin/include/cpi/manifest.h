@@ -3,7 +3,8 @@
  *
  * The manifest is one UTF-8 JSON object, at most 64 KiB, in an ELF note (owner "CoderHost", type 0x43504931, section
  * .note.coderhost). The host reads it from the file with a few small reads. There is exactly one in a file, and what the
- * running plugin reports must equal it.
+ * running plugin reports must equal it. NUL bytes behind the object belong to the note and not to the text; the macro
+ * below counts the one of its literal, because a note's size has to reach into the last four bytes of its struct.
  *
  *     CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { ... }, \"abi\": { ... }, \"coders\": [ ... ] }");
  *
@@ -35,6 +36,6 @@
         char     owner[(sizeof(CPI_NOTE_OWNER) + 3u) & ~3u];                                                         \
         char     text[(sizeof(json) + 3u) & ~3u];                                                                    \
     } cpi_manifest_note __attribute__((section(CPI_NOTE_SECTION), used, aligned(4))) = {                             \
-        sizeof(CPI_NOTE_OWNER), sizeof(json) - 1u, CPI_NOTE_TYPE, CPI_NOTE_OWNER, json}
+        sizeof(CPI_NOTE_OWNER), sizeof(json), CPI_NOTE_TYPE, CPI_NOTE_OWNER, json}
 
 #endif

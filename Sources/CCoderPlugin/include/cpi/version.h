@@ -28,10 +28,13 @@
 #define CPI_TARGET_MINOR CPI_ABI_MINOR
 #endif
 
-/* Nullability is a clang attribute; gcc reads these as nothing. */
+/* Nullability is a clang attribute, the one extension used here; gcc reads these as nothing. */
 #if defined(__clang__)
-#define CPI_NULLABLE _Nullable
-#define CPI_NONNULL _Nonnull
+#define CPI_NULLABILITY(word)                                                                                        \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wnullability-extension\"") word            \
+    _Pragma("clang diagnostic pop")
+#define CPI_NULLABLE CPI_NULLABILITY(_Nullable)
+#define CPI_NONNULL  CPI_NULLABILITY(_Nonnull)
 #else
 #define CPI_NULLABLE
 #define CPI_NONNULL

@@ -1,0 +1,99 @@
+import CCoderPlugin
+import TestSupport
+import Testing
+
+/// The files an author includes, directly or not.
+enum Headers {
+    static let parts = [
+        "cpi/version.h", "cpi/status.h", "cpi/image.h", "cpi/frame.h", "cpi/io.h", "cpi/option.h", "cpi/host.h",
+        "cpi/decoder.h", "cpi/encoder.h", "cpi/plugin.h", "cpi/extension.h", "cpi/manifest.h",
+    ]
+    static let all = ["coder_plugin.h"] + parts
+
+    static func text(_ header: String) throws -> String {
+        String(decoding: try #require(readFile("\(PluginBuilder.headers)/\(header)")), as: UTF8.self)
+    }
+}
+
+/// A compiler and the dialect it is asked for.
+struct Dialect: Sendable, CustomTestStringConvertible {
+    var compiler: String
+    var flags: [String]
+
+    static let all: [Dialect] = [
+        Dialect(compiler: "gcc", flags: ["-x", "c", "-std=c11"]),
+        Dialect(compiler: "clang", flags: ["-x", "c", "-std=c11"]),
+        Dialect(compiler: "gcc", flags: ["-x", "c", "-std=c11", "-ffreestanding"]),
+        Dialect(compiler: "gcc", flags: ["-x", "c++", "-std=c++17"]),
+        Dialect(compiler: "clang", flags: ["-x", "c++", "-std=c++17"]),
+    ].filter(\.isInstalled)
+
+    var testDescription: String { "\(compiler) \(flags.dropFirst().joined(separator: " "))" }
+
+    /// gcc without its C++ half is a complete set-up for this project.
+    private var isInstalled: Bool {
+        (try? run([compiler] + flags + ["-fsyntax-only", "/dev/null"]))?.status == 0
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Contract header` {
+    @Test(arguments: Dialect.all, Headers.all)
+    func `compiles alone without a warning`(dialect: Dialect, header: String) throws {
+        let source = "#include \"\(header)\"\n"
+
+        let result = try run(
+            [dialect.compiler] + dialect.flags
+                + ["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I\(PluginBuilder.headers)", "-"],
+            input: Array(source.utf8))
+
+        #expect(result.status == 0, "\(result.stderr)")
+    }
+
+    @Test func `is compiled by gcc and clang in C and by one of them in C++`() {
+        let names = Dialect.all.map(\.testDescription)
+
+        #expect(names.contains("gcc c -std=c11"))
+        #expect(names.contains("clang c -std=c11"))
+        #expect(names.contains { $0.contains("c++17") })
+    }
+
+    @Test(arguments: Headers.all)
+    func `includes nothing but stddef, stdint and its own parts`(header: String) throws {
+        let allowed = Set(["<stddef.h>", "<stdint.h>"] + Headers.parts.map { "\"\($0)\"" }
+            + Headers.parts.map { "\"\($0.dropFirst(4))\"" })
+
+        let included = try Headers.text(header).split(separator: "\n").filter { $0.hasPrefix("#include") }
+            .map { String($0.dropFirst("#include ".count)) }
+
+        #expect(Set(included).subtracting(allowed).isEmpty)
+    }
+
+    @Test func `brings in all of its parts`() throws {
+        let text = try Headers.text("coder_plugin.h")
+
+        #expect(Headers.parts.filter { !text.contains("#include \"\($0)\"") } == [])
+    }
+
+    // The test vectors of FNV-1a with 64 bits, from the appendix of draft-eastlake-fnv.
+    @Test(arguments: [
+        ("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8),
+    ] as [(String, UInt64)])
+    func `hashes extension ids with FNV-1a`(id: String, tag: UInt64) {
+        #expect(unsafe cpi_tag(id) == tag)
+    }
+
+    @Test func `states the tag that belongs to the thumbnail extension`() throws {
+        let source = """
+            #include <coder_plugin.h>
+            int main(void) { return cpi_tag(CPI_EXT_THUMBNAIL) != CPI_EXT_THUMBNAIL_TAG; }
+            """
+        let folder = TemporaryDirectory()
+        let program = folder.file("tag")
+
+        let built = try run(
+            ["cc", "-x", "c", "-", "-I\(PluginBuilder.headers)", "-o", program], input: Array(source.utf8))
+        try #require(built.status == 0, "\(built.stderr)")
+
+        #expect(try run([program]).status == 0)
+    }
+}

@@ -1,0 +1,3 @@
+/* The library that missing-library.c is linked against; it is deleted after that. */
+int absent_answer(void);
+int absent_answer(void) { return 42; }

@@ -1,0 +1,5 @@
+/* Refuses everything from the header on. -DANSWER=CPI_NOT_MINE, CPI_UNSUPPORTED or CPI_CORRUPT; the default is this. */
+#ifndef ANSWER
+#define ANSWER CPI_CORRUPT
+#endif
+#include "plugin.h"

@@ -1,0 +1,7 @@
+/* Wrong: every extension id is answered with the same table, known or not. Its tag fits none of them but "wrong/1". */
+#include <coder_plugin.h>
+static const cpi_table wrong_table;
+#define EXTENSION (&wrong_table)
+#include "plugin.h"
+
+static const cpi_table wrong_table = {sizeof(cpi_thumbnail_api), 1, UINT64_C(0x9d033f268937f39e) /* "wrong/1" */};

@@ -1,0 +1,30 @@
+/*
+ * future.c - the QOI coder as a later minor would build it: its structs are longer than the host's, its manifest has
+ * keys and a role without a name today, and it asks for an extension that no host of today has.
+ *
+ * A host has to run it all the same, because it says `minor_needed` 0.
+ *
+ *     ../future/headers.sh <include folder of today> later && cc -shared -fPIC -Ilater future.c -o libcoder-qoi.so
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define QOI_MORE_KEYS "\"galaxy\": { \"arms\": [4, 4.5, null] }, \"optional\": [\"vendor.unknown/3\"], "
+#define QOI_MORE_ROLES ", \"hologram\""
+#define QOI_MORE_ROLE_BITS ((uint32_t)1 << 15)
+
+#include <coder_plugin.h>
+
+_Static_assert(CPI_TARGET_MINOR == 7, "built against the header of today");
+
+static const cpi_plugin *qoi_entry(const cpi_host *host, cpi_error *error);
+#define cpi_entry_1 qoi_entry
+#include "../qoi/qoi.c"
+#undef cpi_entry_1
+
+const cpi_plugin *cpi_entry_1(const cpi_host *host, cpi_error *error) {
+    if (host->get && host->get(host->ctx, "vendor.unknown/3")) {
+        refuse(error, CPI_INTERNAL, "the host answers an extension it cannot know");
+        return NULL;
+    }
+    return qoi_entry(host, error);
+}
