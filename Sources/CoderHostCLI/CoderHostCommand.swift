@@ -33,22 +33,28 @@ struct CoderHostCommand {
         default: break
         }
         guard let command = find(word) else {
-            let names = commands.map(\.specification.name)
+            let names = commands.map { $0.specification.name }
             Console.error("coderhost: there is no command \(word)")
             Console.error(
                 "  try: " + (OptionCheck.nearest(word, names).map { "did you mean \($0)?" } ?? "coderhost --help"))
             return .usage
         }
-        do throws(UsageError) {
-            let arguments = try ParsedArguments(Array(words.dropFirst()), command.specification)
+        return perform(command, Array(words.dropFirst()))
+    }
+
+    private static func perform(_ command: any Command.Type, _ words: [String]) -> ExitCode {
+        let specification = command.specification
+        do {
+            let arguments = try ParsedArguments(words, specification)
             if arguments.has("--help") {
-                Console.write(command.specification.help, to: STDOUT_FILENO)
+                Console.write(specification.help, to: STDOUT_FILENO)
                 return .success
             }
             return try command.run(arguments)
         } catch {
-            Console.error("coderhost: \(error.message)")
-            Console.error("  try: \(error.hint ?? "coderhost \(error.command ?? command.specification.name) --help")")
+            let problem = error
+            Console.error("coderhost: \(problem.message)")
+            Console.error("  try: \(problem.hint ?? "coderhost \(problem.command ?? specification.name) --help")")
             return .usage
         }
     }

@@ -69,7 +69,7 @@ final class NetpbmEncoder: FrameEncoder {
                 try pixels.withRow(row) { bytes throws(CoderError) in
                     if pixels.format.bits == 16 {
                         let swapped = swappedPairs(bytes)
-                        try sink.write(swapped.span.bytes)
+                        try swapped.withSpan { span throws(CoderError) in try sink.write(span) }
                     } else {
                         try sink.write(bytes)
                     }

@@ -130,7 +130,7 @@ public final class CodersManager: Sendable {
         if let id {
             return CoderError(.noCoder, "there is no usable coder \(id)", hint: "see coderhost list")
         }
-        if source.count == 0 { return CoderError(.truncated, "it is empty") }
+        if source.count == 0 { return CoderError(.unrecognizedFormat, "it is empty") }
         let sniffer = source.sniffer
         var reasons: [String] = []
         var format: String?

@@ -22,7 +22,8 @@ public struct Signature: Sendable, Hashable {
 
 extension Signature {
     init(_ field: ManifestField) throws(PluginManifest.Failure) {
-        rules = try field["all"].list(Rule.init)
+        // A signature of one rule may be that rule itself.
+        rules = field["all"].value == nil ? [try Rule(field)] : try field["all"].list(Rule.init)
         rank = try field["rank"].integer(default: 0)
         guard !rules.isEmpty else { throw field.failure("has no rule") }
     }
