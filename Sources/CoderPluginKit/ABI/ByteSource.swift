@@ -11,25 +11,33 @@ internal import ImageModel
     /// Bytes known to be there. The host is only asked again for what lies behind them.
     private var watermark = 0
     private var wasComplete = false
+    /// Bytes of a source for tests.
+    private let total: Int
     /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
     private var copies: [UnsafeMutableBufferPointer<UInt8>]
 
-    /// A source over bytes in memory, for tests; with `arrived`, one that grows as ``arrive(_:)`` says.
-    public init(_ bytes: [UInt8], arrived: Int? = nil) {
+    /// A source over bytes in memory, for tests.
+    public convenience init(_ bytes: [UInt8]) {
+        self.init(bytes, arrived: bytes.count)
+    }
+
+    /// A source over bytes of which only the first few have arrived, for tests; see ``arrive(_:)``.
+    public init(_ bytes: [UInt8], arrived: Int) {
+        precondition(arrived >= 0 && arrived <= bytes.count)
         unsafe source = nil
-        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
         unsafe copies = [copy]
         unsafe base = UnsafePointer(copy.baseAddress)
-        watermark = min(arrived ?? bytes.count, bytes.count)
-        wasComplete = watermark == bytes.count
+        total = bytes.count
+        watermark = arrived
+        wasComplete = arrived == total
     }
 
-    /// Lets `count` more bytes of a test's source arrive.
-    public func arrive(_ count: Int) {
-        guard let all = unsafe copies.last?.count else { return }
-        watermark = min(all, watermark + count)
-        wasComplete = watermark == all
+    /// Lets more bytes arrive, in a source for tests; without a number the rest. With the last one it is complete.
+    public func arrive(_ count: Int? = nil) {
+        watermark = min(total, watermark + (count ?? total))
+        wasComplete = watermark == total
     }
 
     /// A source over what the host lends; `source` stays valid as long as this object lives.
@@ -38,6 +46,7 @@ internal import ImageModel
     @unsafe
     init(_ source: UnsafePointer<cpi_source>) throws(CoderError) {
         unsafe copies = []
+        total = 0
         // All of it stood in the first minor, so its fields can be read where they are from now on.
         unsafe base = try copyIn(source, least: FirstSize.source).bytes
         unsafe self.source = source

@@ -16,6 +16,7 @@ internal import ImageModel
     private var frame: FrameInfo?
     /// Whether the one frame of a decoder that knows no frames was stepped over.
     private var stillIsPassed = false
+    private var decodeHasBegun = false
     private var dirty: PixelRect?
     private var blobs: [MetadataBlob]?
     /// The copy behind the blob that was handed out last.
@@ -26,6 +27,7 @@ internal import ImageModel
         self.options = options
         self.limits = limits
         self.host = host
+        super.init(maySuspend: true)
     }
 
     deinit { unsafe blobMemory?.deallocate() }
@@ -36,7 +38,7 @@ internal import ImageModel
         guard state == .opened else { throw outOfSequence("set_source") }
         self.source = source
         do throws(CoderError) {
-            _ = try decoderOnceThere()
+            decoder = try makeDecoder()
         } catch {
             // The contract has no suspension here; read_header asks again.
             if error.code != .needsInput { throw error }
@@ -44,18 +46,19 @@ internal import ImageModel
         state = .sourced
     }
 
-    private func decoderOnceThere() throws(CoderError) -> any ImageDecoder {
-        if let decoder { return decoder }
-        guard let source, let type = coder.decoder else { throw outOfSequence("set_source") }
-        let session = DecoderSession(source: source, options: options, limits: limits, host: host)
-        let decoder = try type.init(session)
-        self.decoder = decoder
-        return decoder
+    private func makeDecoder() throws(CoderError) -> any ImageDecoder {
+        guard let source, let type = coder.decoder else { throw .unsupported("decoding") }
+        return try type.init(DecoderSession(source: source, options: options, limits: limits, host: host))
     }
 
     func readHeader() throws(CoderError) -> ImageInfo {
         guard state == .sourced else { throw outOfSequence("read_header") }
-        let info = try patiently { () throws(CoderError) in try decoderOnceThere().readHeader() }
+        let info = try patiently { () throws(CoderError) in
+            if let decoder { return try decoder.readHeader() }
+            let late = try makeDecoder()
+            decoder = late
+            return try late.readHeader()
+        }
         self.info = info
         state = .header
         return info
@@ -97,7 +100,8 @@ internal import ImageModel
         unsafe raw.length = UInt64(blob.bytes.count)
         if let start = copy.baseAddress {
             unsafe raw.bytes = UnsafePointer(start)
-            if key != nil { unsafe raw.key = UnsafeRawPointer(start + blob.bytes.count).assumingMemoryBound(to: CChar.self) }
+            let end = unsafe UnsafeRawPointer(start + blob.bytes.count)
+            if key != nil { unsafe raw.key = end.assumingMemoryBound(to: CChar.self) }
         }
         return unsafe raw
     }
@@ -152,12 +156,21 @@ internal import ImageModel
             }
         } else {
             if index != 0 { throw .invalidArgument("the picture has one frame") }
+            if decodeHasBegun { try startOver() }
             stillIsPassed = false
         }
         frame = nil
         dirty = nil
         state = .header
         return start
+    }
+
+    /// Makes a fresh decoder: one of a still goes on with the surface it was given first.
+    private func startOver() throws(CoderError) {
+        let fresh = try makeDecoder()
+        _ = try patiently { () throws(CoderError) in try fresh.readHeader() }
+        decoder = fresh
+        decodeHasBegun = false
     }
 
     @unsafe
@@ -179,14 +192,8 @@ internal import ImageModel
         }
 
         dirty = PixelRect(.zero)
-        let wasComplete = source?.isComplete ?? true
-        let outcome: DecodeOutcome
-        do throws(CoderError) {
-            outcome = try decoder.decode(request, into: surface)
-        } catch {
-            throw error.code == .needsInput && wasComplete ? .truncated() : error
-        }
-        switch outcome {
+        decodeHasBegun = true
+        switch try patiently({ () throws(CoderError) in try decoder.decode(request, into: surface) }) {
         case .complete:
             dirty = PixelRect(surface.size)
             // Metadata may stand behind the pixels.
@@ -240,11 +247,6 @@ internal import ImageModel
         guard surface.size == info.size, surface.format == info.nativeFormat else {
             throw CoderError(.misuse, "the surface does not fit the thumbnail")
         }
-        let wasComplete = source?.isComplete ?? true
-        do throws(CoderError) {
-            try decoder.decodeThumbnail(at: index, into: surface)
-        } catch {
-            throw error.code == .needsInput && wasComplete ? .truncated() : error
-        }
+        try patiently { () throws(CoderError) in try decoder.decodeThumbnail(at: index, into: surface) }
     }
 }

@@ -14,6 +14,7 @@ final class ExportedEncoder: ExportedSession {
         guard let type = coder.encoder else { throw .unsupported("encoding") }
         roles = coder.roles
         encoder = try type.init(session)
+        super.init(maySuspend: false)
     }
 
     func accept(_ info: ImageInfo, _ index: Int) throws(CoderError) -> PixelFormat? {

@@ -5,6 +5,10 @@ internal import ImageModel
 class ExportedSession {
     /// The first error; every call but close answers it again.
     private var failure: CoderError?
+    /// Whether a call may ask for more input.
+    private let maySuspend: Bool
+
+    init(maySuspend: Bool) { self.maySuspend = maySuspend }
 
     /// Runs one call and turns what it throws into a status.
     ///
@@ -17,8 +21,8 @@ class ExportedSession {
             do throws(CoderError) {
                 return try call()
             } catch {
-                if error.code == .needsInput { return CPI_NEED_INPUT }
-                failure = error
+                if error.code == .needsInput, maySuspend { return CPI_NEED_INPUT }
+                failure = error.code == .needsInput ? CoderError(.pluginFault, "an encoder asked for input") : error
             }
         }
         guard let failure else { return CPI_INTERNAL }

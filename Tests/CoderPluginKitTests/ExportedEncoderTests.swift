@@ -1,0 +1,129 @@
+import CCoderPlugin
+import Testing
+
+@Suite struct `Exported encoder` {
+    private let pixels: Canvas = {
+        let canvas = Canvas(2, 2)
+        canvas.fill([1, 2, 3, 4])
+        return canvas
+    }()
+
+    @Test func `writes what the decoder reads back`() {
+        let sink = FakeSink()
+        let encoder = EncoderProbe(sink)
+        #expect(encoder.begin(EncoderProbe.info(2, 2)) == CPI_OK)
+        #expect(encoder.addFrame(pixels) == CPI_OK)
+        #expect(encoder.finish() == CPI_OK)
+        #expect(sink.bytes == [0x54, 0x53, 2, 2, 1, 2, 3, 4, 0xFF])
+
+        let decoder = DecoderProbe()
+        let canvas = Canvas(2, 2)
+        _ = decoder.setSource(FakeSource(sink.bytes))
+        _ = decoder.readHeader()
+        _ = decoder.nextFrame()
+        #expect(decoder.decode(canvas) == CPI_OK)
+        #expect(canvas.rows == pixels.rows)
+    }
+
+    @Test func `passes the facts on`() {
+        let sink = FakeSink()
+        let encoder = EncoderProbe(sink)
+        let canvas = Canvas(1, 1)
+        canvas.fill([0x37])
+
+        _ = encoder.begin(EncoderProbe.info(1, 1, flags: UInt32(CPI_IMAGE_LOSSY)))
+        _ = encoder.addFrame(canvas)
+
+        #expect(sink.bytes.last == 0x30)
+    }
+
+    @Test func `says which formats it takes, best first`() {
+        let encoder = EncoderProbe(FakeSink())
+        let offer = Lent(cpi_format_offer())
+
+        #expect(encoder.accept(EncoderProbe.info(2, 2), 1, offer) == CPI_OK)
+        #expect(offer[\.format.channels] == CPI_CHANNELS_RGB)
+        #expect(encoder.accept(EncoderProbe.info(2, 2), 2, offer) == CPI_END)
+        #expect(encoder.begin(EncoderProbe.info(2, 2)) == CPI_OK)
+    }
+
+    @Test func `goes on after metadata that the format cannot carry`() {
+        let encoder = EncoderProbe(FakeSink())
+        _ = encoder.begin(EncoderProbe.info(2, 2))
+
+        #expect(encoder.addBlob(CPI_BLOB_TEXT, [1, 2]) == CPI_OK)
+        #expect(encoder.addBlob(CPI_BLOB_TEXT, [1, 2], key: "other") == CPI_UNSUPPORTED)
+        #expect(encoder.error[\.code] == CPI_UNSUPPORTED)
+        #expect(encoder.addBlob(CPI_BLOB_XMP) == CPI_UNSUPPORTED)
+        #expect(encoder.addBlob(77) == CPI_UNSUPPORTED)
+        #expect(encoder.addFrame(pixels) == CPI_OK)
+    }
+
+    @Test func `ends after metadata that is damaged`() {
+        let encoder = EncoderProbe(FakeSink())
+        _ = encoder.begin(EncoderProbe.info(2, 2))
+
+        #expect(encoder.addBlob(CPI_BLOB_EXIF) == CPI_CORRUPT)
+        #expect(encoder.addFrame(pixels) == CPI_CORRUPT)
+        #expect(encoder.finish() == CPI_CORRUPT)
+    }
+
+    @Test(arguments: [CPI_IO, CPI_LIMIT]) func `reports a sink that fails`(answer: cpi_status) {
+        let sink = FakeSink()
+        sink.answer = answer
+        let encoder = EncoderProbe(sink)
+
+        #expect(encoder.begin(EncoderProbe.info(2, 2)) == answer)
+        #expect(encoder.addFrame(pixels) == answer)
+    }
+
+    @Test func `refuses calls out of sequence`() {
+        func begun() -> EncoderProbe {
+            let encoder = EncoderProbe(FakeSink())
+            #expect(encoder.begin(EncoderProbe.info(2, 2)) == CPI_OK)
+            return encoder
+        }
+        func framed() -> EncoderProbe {
+            let encoder = begun()
+            #expect(encoder.addFrame(pixels) == CPI_OK)
+            return encoder
+        }
+        func finished() -> EncoderProbe {
+            let encoder = framed()
+            #expect(encoder.finish() == CPI_OK)
+            return encoder
+        }
+
+        #expect(EncoderProbe(FakeSink()).addFrame(pixels) == CPI_MISUSE)
+        #expect(EncoderProbe(FakeSink()).finish() == CPI_MISUSE)
+        #expect(EncoderProbe(FakeSink()).addBlob(CPI_BLOB_TEXT) == CPI_MISUSE)
+        #expect(begun().begin(EncoderProbe.info(2, 2)) == CPI_MISUSE)
+        #expect(begun().finish() == CPI_MISUSE)
+        #expect(begun().accept(EncoderProbe.info(2, 2), 0, Lent(cpi_format_offer())) == CPI_MISUSE)
+        #expect(framed().addBlob(CPI_BLOB_TEXT) == CPI_MISUSE)
+        // One frame is all that a coder without the role encode-animation takes.
+        #expect(framed().addFrame(pixels) == CPI_MISUSE)
+        #expect(finished().finish() == CPI_MISUSE)
+        #expect(finished().addFrame(pixels) == CPI_MISUSE)
+    }
+
+    @Test func `refuses facts and pixels that do not fit`() {
+        func begun() -> EncoderProbe {
+            let encoder = EncoderProbe(FakeSink())
+            _ = encoder.begin(EncoderProbe.info(2, 2))
+            return encoder
+        }
+
+        #expect(EncoderProbe(FakeSink()).begin(EncoderProbe.info(0, 2)) == CPI_MISUSE)
+        #expect(EncoderProbe(FakeSink()).begin(EncoderProbe.info(2, 2, flags: 1 << 20)) == CPI_UNSUPPORTED)
+        #expect(begun().addFrame(Canvas(2, 2, channels: CPI_CHANNELS_RGB, bytesPerPixel: 3)) == CPI_MISUSE)
+    }
+
+    @Test(arguments: 0..<4) func `NULL is no crash`(function: Int) {
+        let encoder = EncoderProbe(FakeSink())
+        if function >= 2 { _ = encoder.begin(EncoderProbe.info(2, 2)) }
+
+        #expect(encoder.callWithNull(function, session: false) == CPI_MISUSE)
+        #expect(encoder.callWithNull(function) == CPI_MISUSE)
+    }
+}
