@@ -1,1 +1,10 @@
 import CoderPluginKit
+import WebPCodec
+
+let plugin = CoderPlugin(
+    id: "org.coderhost.webp-plugin", version: "0.1.0",
+    coders: [
+        Coder(
+            id: "org.coderhost.webp", decoder: WebPDecoder.self, encoder: WebPEncoder.self,
+            roles: [.metadata, .reduce, .incremental])
+    ])

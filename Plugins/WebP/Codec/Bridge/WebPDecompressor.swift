@@ -1,0 +1,62 @@
+import CoderPluginKit
+import ImageModel
+import WebPShim
+
+/// One run of libwebp's incremental decoder into a surface.
+///
+/// - Ownership: the library keeps the address of the pixels; the caller guarantees that the next call is given the
+///   surface of the first.
+@safe final class WebPDecompressor {
+    private let decoder: OpaquePointer
+    private let pixels: UnsafeMutableRawPointer
+    /// Rows of the output that are whole.
+    private(set) var rows = 0
+
+    /// Prepares to fill `rect` of the surface, scaling the picture where `scales` is set.
+    ///
+    /// - Throws: `.outOfMemory`.
+    ///
+    /// The corresponding C function is `WebPIDecode`.
+    init(into surface: borrowing Surface, rect: PixelRect, scales: Bool, threads: Bool) throws(CoderError) {
+        precondition(!rect.isEmpty && PixelRect(surface.size).contains(rect))
+        let offset = rect.y * surface.stride + rect.x * surface.format.bytesPerPixel
+        let start = unsafe (surface.baseAddress + offset).assumingMemoryBound(to: UInt8.self)
+        guard
+            let decoder = unsafe webps_decoder_new(
+                Self.code(surface.format), start, surface.stride, UInt32(rect.width), UInt32(rect.height),
+                scales ? 1 : 0, threads ? 1 : 0)
+        else { throw WebPLibrary.error(WEBPS_NO_MEMORY) }
+        unsafe self.decoder = decoder
+        unsafe pixels = surface.baseAddress
+    }
+
+    deinit { unsafe webps_decoder_free(decoder) }
+
+    /// Whether the surface is the one this run began with.
+    func isFilling(_ surface: borrowing Surface) -> Bool { unsafe pixels == surface.baseAddress }
+
+    /// Goes on with the bytes of `range`, which begins where it began before; answers whether the picture is complete.
+    ///
+    /// The corresponding C function is `WebPIUpdate`.
+    func update(_ source: ByteSource, _ range: Range<Int>) throws(CoderError) -> Bool {
+        precondition(range.upperBound <= source.available)
+        guard let base = unsafe source.baseAddress else { return false }
+        var rows = UInt32(self.rows)
+        let status = unsafe webps_decoder_update(decoder, base + range.lowerBound, range.count, &rows)
+        self.rows = Int(rows)
+        switch status {
+        case WEBPS_OK: return true
+        case WEBPS_NEEDS_INPUT: return false
+        default: throw WebPLibrary.error(status)
+        }
+    }
+
+    private static func code(_ format: PixelFormat) -> UInt32 {
+        let isPremultiplied = format.alpha == .premultiplied
+        return switch format.channels {
+        case .rgba: isPremultiplied ? WEBPS_RGBA_PREMULTIPLIED : WEBPS_RGBA
+        case .bgra: isPremultiplied ? WEBPS_BGRA_PREMULTIPLIED : WEBPS_BGRA
+        default: WEBPS_RGB
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import CoderPluginKit
+import ImageModel
+import WebPShim
+
+/// What the parts of the bridge share.
+enum WebPLibrary {
+    static let name = "libwebp"
+
+    /// The error a status stands for; `.needsInput` where more bytes would help.
+    static func error(_ status: Int32) -> CoderError {
+        var error =
+            switch status {
+            case WEBPS_NEEDS_INPUT: CoderError.needsInput
+            case WEBPS_UNSUPPORTED: CoderError.unsupported("this kind of WebP bitstream")
+            case WEBPS_NO_MEMORY: CoderError(.outOfMemory, "the WebP library has no memory")
+            case WEBPS_INVALID: CoderError.invalidArgument("the encoder's settings do not fit together")
+            case WEBPS_TOO_COMPLEX:
+                CoderError.invalidArgument(
+                    "a partition of the picture passes 512 KiB",
+                    hint: "raise webp.partitions or webp.partition-limit, or lower the quality")
+            case WEBPS_TOO_LARGE: CoderError(.limitExceeded, "the file would pass 4 GiB")
+            case WEBPS_MISUSE: CoderError(.misuse, "the WebP library refuses its arguments")
+            default: CoderError.corrupt("the WebP data is damaged")
+            }
+        error.domain = name
+        return error
+    }
+}
+
+/// The facts of a file, read without decoding.
+enum WebPContainer {
+    /// What the first bytes say.
+    struct Features {
+        var canvas: PixelSize
+        var hasAlpha: Bool
+        var isAnimated: Bool
+        var isLossless: Bool
+    }
+
+    /// The first picture of an animation.
+    struct Frame {
+        var rect: PixelRect
+        var hasAlpha: Bool
+        /// Whether all of its bytes are there.
+        var isComplete: Bool
+        /// Where its chunks stand in the file.
+        var bytes: Range<Int>
+    }
+
+    /// The chunks that hold metadata.
+    enum Chunk: String {
+        case profile = "ICCP"
+        case exif = "EXIF"
+        case xmp = "XMP "
+    }
+
+    /// - Throws: `.needsInput` also where the source is complete.
+    ///
+    /// The corresponding C function is `WebPGetFeatures`.
+    static func features(_ source: ByteSource, in range: Range<Int>? = nil) throws(CoderError) -> Features {
+        var raw = webps_features()
+        let (bytes, count) = try unsafe view(source, range)
+        let status = unsafe webps_read_features(bytes, count, &raw)
+        if status != WEBPS_OK { throw WebPLibrary.error(status) }
+        return Features(
+            canvas: PixelSize(Int(raw.width), Int(raw.height)), hasAlpha: raw.has_alpha != 0,
+            isAnimated: raw.has_animation != 0, isLossless: raw.is_lossless != 0)
+    }
+
+    /// - Throws: `.needsInput` also where the source is complete.
+    ///
+    /// The corresponding C function is `WebPDemuxGetFrame`.
+    static func firstFrame(_ source: ByteSource) throws(CoderError) -> Frame {
+        var raw = webps_frame()
+        let (bytes, count) = try unsafe view(source, nil)
+        let status = unsafe webps_first_frame(bytes, count, &raw)
+        if status != WEBPS_OK { throw WebPLibrary.error(status) }
+        let start = min(Int(raw.offset), count)
+        return Frame(
+            rect: PixelRect(x: Int(raw.x), y: Int(raw.y), width: Int(raw.width), height: Int(raw.height)),
+            hasAlpha: raw.has_alpha != 0, isComplete: raw.is_complete != 0, bytes: start..<min(start + Int(raw.size), count))
+    }
+
+    /// Where the first whole chunk of a kind stands; nil where there is none, or none yet.
+    ///
+    /// The corresponding C function is `WebPDemuxGetChunk`.
+    static func chunk(_ kind: Chunk, of source: ByteSource) -> Range<Int>? {
+        var offset: UInt64 = 0
+        var size: UInt64 = 0
+        guard let (bytes, count) = try? unsafe view(source, nil),
+            unsafe webps_find_chunk(bytes, count, kind.rawValue, &offset, &size) != 0, offset + size <= UInt64(count)
+        else { return nil }
+        return Int(offset)..<Int(offset + size)
+    }
+
+    private static func view(
+        _ source: ByteSource, _ range: Range<Int>?
+    ) throws(CoderError) -> (UnsafePointer<UInt8>, Int) {
+        let range = range ?? 0..<source.available
+        guard range.upperBound <= source.available, let base = unsafe source.baseAddress else { throw .needsInput }
+        return unsafe (base + range.lowerBound, range.count)
+    }
+}

@@ -1,0 +1,313 @@
+#include "webp_shim.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+#include <webp/encode.h>
+#include <webp/mux.h>
+
+static int32_t status_of(VP8StatusCode code) {
+    switch (code) {
+    case VP8_STATUS_OK:                  return WEBPS_OK;
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA:     return WEBPS_NEEDS_INPUT;
+    case VP8_STATUS_OUT_OF_MEMORY:       return WEBPS_NO_MEMORY;
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return WEBPS_UNSUPPORTED;
+    case VP8_STATUS_INVALID_PARAM:       return WEBPS_MISUSE;
+    default:                             return WEBPS_CORRUPT;
+    }
+}
+
+/* ---- the container ---- */
+
+int32_t webps_read_features(const uint8_t *bytes, size_t count, webps_features *features) {
+    WebPBitstreamFeatures f;
+    VP8StatusCode         code = WebPGetFeatures(bytes, count, &f);
+    if (code != VP8_STATUS_OK) return status_of(code);
+    features->width = (uint32_t)f.width;
+    features->height = (uint32_t)f.height;
+    features->has_alpha = f.has_alpha ? 1 : 0;
+    features->has_animation = f.has_animation ? 1 : 0;
+    features->is_lossless = f.format == 2 ? 1 : 0;
+    return WEBPS_OK;
+}
+
+int32_t webps_first_frame(const uint8_t *bytes, size_t count, webps_frame *frame) {
+    WebPData       data = {bytes, count};
+    WebPDemuxState state;
+    WebPDemuxer   *demuxer = WebPDemuxPartial(&data, &state);
+    if (!demuxer) return state == WEBP_DEMUX_PARSE_ERROR ? WEBPS_CORRUPT : WEBPS_NEEDS_INPUT;
+    WebPIterator it;
+    int32_t      status = state == WEBP_DEMUX_DONE ? WEBPS_CORRUPT : WEBPS_NEEDS_INPUT;
+    if (WebPDemuxGetFrame(demuxer, 1, &it)) {
+        frame->x = (uint32_t)it.x_offset;
+        frame->y = (uint32_t)it.y_offset;
+        frame->width = (uint32_t)it.width;
+        frame->height = (uint32_t)it.height;
+        frame->has_alpha = it.has_alpha ? 1 : 0;
+        frame->is_complete = it.complete ? 1 : 0;
+        frame->offset = (uint64_t)(it.fragment.bytes - bytes);
+        frame->size = it.fragment.size;
+        WebPDemuxReleaseIterator(&it);
+        status = WEBPS_OK;
+    }
+    WebPDemuxDelete(demuxer);
+    return status;
+}
+
+int32_t webps_find_chunk(const uint8_t *bytes, size_t count, const char *fourcc, uint64_t *offset, uint64_t *size) {
+    WebPData       data = {bytes, count};
+    WebPDemuxState state;
+    WebPDemuxer   *demuxer = WebPDemuxPartial(&data, &state);
+    if (!demuxer) return 0;
+    WebPChunkIterator it;
+    int32_t           found = 0;
+    if (WebPDemuxGetChunk(demuxer, fourcc, 1, &it)) {
+        *offset = (uint64_t)(it.chunk.bytes - bytes);
+        *size = it.chunk.size;
+        WebPDemuxReleaseChunkIterator(&it);
+        found = 1;
+    }
+    WebPDemuxDelete(demuxer);
+    return found;
+}
+
+/* ---- decoding ---- */
+
+struct webps_decoder {
+    WebPDecoderConfig config; /* the library keeps pointers into it */
+    WebPIDecoder     *incremental;
+};
+
+webps_decoder *webps_decoder_new(uint32_t format, uint8_t *pixels, size_t stride, uint32_t width, uint32_t height,
+                                 int32_t scales, int32_t threads) {
+    static const WEBP_CSP_MODE modes[] = {
+        [WEBPS_RGB] = MODE_RGB,
+        [WEBPS_RGBA] = MODE_RGBA,
+        [WEBPS_BGRA] = MODE_BGRA,
+        [WEBPS_RGBA_PREMULTIPLIED] = MODE_rgbA,
+        [WEBPS_BGRA_PREMULTIPLIED] = MODE_bgrA,
+    };
+    if (format < WEBPS_RGB || format > WEBPS_BGRA_PREMULTIPLIED || stride > INT_MAX) return NULL;
+    webps_decoder *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    if (!WebPInitDecoderConfig(&d->config)) {
+        free(d);
+        return NULL;
+    }
+    d->config.output.colorspace = modes[format];
+    d->config.output.is_external_memory = 1;
+    d->config.output.u.RGBA.rgba = pixels;
+    d->config.output.u.RGBA.stride = (int)stride;
+    d->config.output.u.RGBA.size = stride * (height - 1) + (size_t)width * (format == WEBPS_RGB ? 3 : 4);
+    d->config.options.use_threads = threads ? 1 : 0;
+    if (scales) {
+        d->config.options.use_scaling = 1;
+        d->config.options.scaled_width = (int)width;
+        d->config.options.scaled_height = (int)height;
+    }
+    d->incremental = WebPIDecode(NULL, 0, &d->config);
+    if (!d->incremental) {
+        free(d);
+        return NULL;
+    }
+    return d;
+}
+
+void webps_decoder_free(webps_decoder *d) {
+    if (!d) return;
+    WebPIDelete(d->incremental);
+    WebPFreeDecBuffer(&d->config.output);
+    free(d);
+}
+
+int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t count, uint32_t *rows) {
+    VP8StatusCode code = WebPIUpdate(d->incremental, bytes, count);
+    int           last = 0;
+    if (WebPIDecGetRGB(d->incremental, &last, NULL, NULL, NULL) && last > 0) *rows = (uint32_t)last;
+    return status_of(code);
+}
+
+/* ---- encoding ---- */
+
+typedef struct chunk {
+    char     fourcc[4];
+    uint8_t *bytes;
+    size_t   count;
+} chunk;
+
+#define MAX_CHUNKS 3
+
+struct webps_encoder {
+    WebPConfig      config;
+    webps_callbacks callbacks;
+    chunk           chunks[MAX_CHUNKS];
+    int             chunk_count;
+};
+
+webps_encoder *webps_encoder_new(const webps_callbacks *callbacks) {
+    webps_encoder *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->callbacks = *callbacks;
+    if (!WebPConfigInit(&e->config)) {
+        free(e);
+        return NULL;
+    }
+    return e;
+}
+
+void webps_encoder_free(webps_encoder *e) {
+    if (!e) return;
+    for (int i = 0; i < e->chunk_count; i++) free(e->chunks[i].bytes);
+    free(e);
+}
+
+#define INTEGERS(X)                                                                                    \
+    X(WEBPS_LOSSLESS, lossless)                                                                        \
+    X(WEBPS_METHOD, method)                                                                            \
+    X(WEBPS_TARGET_SIZE, target_size)                                                                  \
+    X(WEBPS_SEGMENTS, segments)                                                                        \
+    X(WEBPS_SNS_STRENGTH, sns_strength)                                                                \
+    X(WEBPS_FILTER_STRENGTH, filter_strength)                                                          \
+    X(WEBPS_FILTER_SHARPNESS, filter_sharpness)                                                        \
+    X(WEBPS_FILTER_TYPE, filter_type)                                                                  \
+    X(WEBPS_AUTOFILTER, autofilter)                                                                    \
+    X(WEBPS_ALPHA_COMPRESSION, alpha_compression)                                                      \
+    X(WEBPS_ALPHA_FILTERING, alpha_filtering)                                                          \
+    X(WEBPS_ALPHA_QUALITY, alpha_quality)                                                              \
+    X(WEBPS_PASS, pass)                                                                                \
+    X(WEBPS_SHOW_COMPRESSED, show_compressed)                                                          \
+    X(WEBPS_PREPROCESSING, preprocessing)                                                              \
+    X(WEBPS_PARTITIONS, partitions)                                                                    \
+    X(WEBPS_PARTITION_LIMIT, partition_limit)                                                          \
+    X(WEBPS_THREAD_LEVEL, thread_level)                                                                \
+    X(WEBPS_LOW_MEMORY, low_memory)                                                                    \
+    X(WEBPS_NEAR_LOSSLESS, near_lossless)                                                              \
+    X(WEBPS_EXACT, exact)                                                                              \
+    X(WEBPS_USE_SHARP_YUV, use_sharp_yuv)
+
+void webps_encoder_set(webps_encoder *e, uint32_t knob, double value) {
+    /* What no int holds stays illegal: no member accepts INT_MIN. */
+    int integer = value >= INT_MIN && value <= INT_MAX ? (int)value : INT_MIN;
+    switch (knob) {
+    case WEBPS_QUALITY:     e->config.quality = (float)value; break;
+    case WEBPS_TARGET_PSNR: e->config.target_PSNR = (float)value; break;
+#define SET(name, member) case name: e->config.member = integer; break;
+    INTEGERS(SET)
+#undef SET
+    default: break;
+    }
+}
+
+double webps_encoder_get(const webps_encoder *e, uint32_t knob) {
+    switch (knob) {
+    case WEBPS_QUALITY:     return e->config.quality;
+    case WEBPS_TARGET_PSNR: return e->config.target_PSNR;
+#define GET(name, member) case name: return e->config.member;
+    INTEGERS(GET)
+#undef GET
+    default: return 0;
+    }
+}
+
+int32_t webps_encoder_is_valid(const webps_encoder *e) { return WebPValidateConfig(&e->config) ? 1 : 0; }
+
+int32_t webps_encoder_chunk(webps_encoder *e, const char *fourcc, const uint8_t *bytes, size_t count) {
+    if (e->chunk_count == MAX_CHUNKS) return WEBPS_MISUSE;
+    chunk *c = &e->chunks[e->chunk_count];
+    c->bytes = malloc(count ? count : 1);
+    if (!c->bytes) return WEBPS_NO_MEMORY;
+    memcpy(c->fourcc, fourcc, 4);
+    if (count) memcpy(c->bytes, bytes, count);
+    c->count = count;
+    e->chunk_count++;
+    return WEBPS_OK;
+}
+
+static int write_through(const uint8_t *bytes, size_t count, const WebPPicture *picture) {
+    const webps_encoder *e = picture->custom_ptr;
+    return e->callbacks.write(e->callbacks.context, bytes, count) == 0;
+}
+
+static int report_progress(int percent, const WebPPicture *picture) {
+    const webps_encoder *e = picture->user_data;
+    return e->callbacks.progress(e->callbacks.context, percent) == 0;
+}
+
+static int32_t encoding_status(WebPEncodingError code) {
+    switch (code) {
+    case VP8_ENC_OK:                            return WEBPS_OK;
+    case VP8_ENC_ERROR_OUT_OF_MEMORY:
+    case VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY: return WEBPS_NO_MEMORY;
+    case VP8_ENC_ERROR_INVALID_CONFIGURATION:
+    case VP8_ENC_ERROR_BAD_DIMENSION:           return WEBPS_INVALID;
+    case VP8_ENC_ERROR_PARTITION0_OVERFLOW:
+    case VP8_ENC_ERROR_PARTITION_OVERFLOW:      return WEBPS_TOO_COMPLEX;
+    case VP8_ENC_ERROR_FILE_TOO_BIG:            return WEBPS_TOO_LARGE;
+    case VP8_ENC_ERROR_BAD_WRITE:
+    case VP8_ENC_ERROR_USER_ABORT:              return WEBPS_STOPPED;
+    default:                                    return WEBPS_MISUSE;
+    }
+}
+
+static int32_t import(WebPPicture *picture, uint32_t format, const uint8_t *pixels, int stride) {
+    int done = 0;
+    switch (format) {
+    case WEBPS_RGB:  done = WebPPictureImportRGB(picture, pixels, stride); break;
+    case WEBPS_RGBA: done = WebPPictureImportRGBA(picture, pixels, stride); break;
+    case WEBPS_BGRA: done = WebPPictureImportBGRA(picture, pixels, stride); break;
+    case WEBPS_RGBX: done = WebPPictureImportRGBX(picture, pixels, stride); break;
+    case WEBPS_BGRX: done = WebPPictureImportBGRX(picture, pixels, stride); break;
+    default:         return WEBPS_MISUSE;
+    }
+    return done ? WEBPS_OK : WEBPS_NO_MEMORY;
+}
+
+/* Puts the encoded picture and the chunks into one file. */
+static int32_t assemble(const webps_encoder *e, const WebPMemoryWriter *encoded) {
+    WebPData picture = {encoded->mem, encoded->size};
+    WebPData file;
+    WebPMux *mux = WebPMuxNew();
+    if (!mux) return WEBPS_NO_MEMORY;
+    WebPDataInit(&file);
+    WebPMuxError code = WebPMuxSetImage(mux, &picture, 0);
+    for (int i = 0; code == WEBP_MUX_OK && i < e->chunk_count; i++) {
+        WebPData data = {e->chunks[i].bytes, e->chunks[i].count};
+        code = WebPMuxSetChunk(mux, e->chunks[i].fourcc, &data, 0);
+    }
+    if (code == WEBP_MUX_OK) code = WebPMuxAssemble(mux, &file);
+    int32_t status = code == WEBP_MUX_OK ? WEBPS_OK : code == WEBP_MUX_MEMORY_ERROR ? WEBPS_NO_MEMORY : WEBPS_MISUSE;
+    if (status == WEBPS_OK && e->callbacks.write(e->callbacks.context, file.bytes, file.size) != 0) {
+        status = WEBPS_STOPPED;
+    }
+    WebPDataClear(&file);
+    WebPMuxDelete(mux);
+    return status;
+}
+
+int32_t webps_encoder_encode(webps_encoder *e, uint32_t format, const uint8_t *pixels, size_t stride, uint32_t width,
+                             uint32_t height) {
+    WebPPicture      picture;
+    WebPMemoryWriter memory;
+    if (stride > INT_MAX) return WEBPS_INVALID;
+    if (!WebPPictureInit(&picture)) return WEBPS_MISUSE;
+    WebPMemoryWriterInit(&memory);
+    picture.width = (int)width;
+    picture.height = (int)height;
+    /* These two work on RGB; everything else is imported as the YUV it is coded in. */
+    picture.use_argb = e->config.lossless || e->config.use_sharp_yuv || e->config.preprocessing > 0;
+    picture.writer = e->chunk_count > 0 ? WebPMemoryWrite : write_through;
+    picture.custom_ptr = e->chunk_count > 0 ? (void *)&memory : (void *)e;
+    picture.progress_hook = report_progress;
+    picture.user_data = e;
+
+    int32_t status = import(&picture, format, pixels, (int)stride);
+    if (status == WEBPS_OK && !WebPEncode(&e->config, &picture)) status = encoding_status(picture.error_code);
+    if (status == WEBPS_OK && e->chunk_count > 0) status = assemble(e, &memory);
+    WebPMemoryWriterClear(&memory);
+    WebPPictureFree(&picture);
+    return status;
+}
