@@ -45,7 +45,7 @@ let rooms = [
     room("JPEG", "jpeg", libraries: ["jpeg"]),
     room("PNG", "png", libraries: ["png"]),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
-    room("GIF", "gif", libraries: ["gif"]),
+    room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif"]),
 ]
 
@@ -72,6 +72,8 @@ let package = Package(
         .executableTarget(name: "ManifestTool", swiftSettings: strict),
         .plugin(name: "EmbedManifest", capability: .buildTool(), dependencies: ["ManifestTool"], path: "Sources/EmbedManifest"),
     ] + rooms.flatMap(\.targets) + [
+        // giflib, the second opinion on what the GIF room decodes by itself
+        .target(name: "GIFShim", path: "Plugins/GIF/Shim", linkerSettings: [.linkedLibrary("gif")]),
         .target(
             name: "TestSupport", dependencies: ["CoderHost", "ImageModel"], path: "Tests/TestSupport",
             swiftSettings: strict),
@@ -82,7 +84,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CodecTests",
-            dependencies: ["CoderPluginKit", "ImageModel", "TestSupport"] + rooms.map { $0.codec },
+            dependencies: ["CoderPluginKit", "ImageModel", "TestSupport", "GIFShim"] + rooms.map { $0.codec },
             swiftSettings: strict),
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),

@@ -1,1 +1,10 @@
 import CoderPluginKit
+import GIFCodec
+
+let plugin = CoderPlugin(
+    id: "org.coderhost.gif-plugin", version: "0.1.0",
+    coders: [
+        Coder(
+            id: "org.coderhost.gif", decoder: GIFDecoder.self, encoder: GIFEncoder.self,
+            roles: [.decode, .encode, .animation, .encodeAnimation, .metadata])
+    ])
