@@ -62,7 +62,8 @@ struct Elf {
 
 /// The symbols a file exports, without those the linker adds by itself.
 func exportedSymbols(_ path: String) throws -> [String] {
-    try run(["nm", "-D", "--defined-only", "--format=just-symbols", path]).stdout.split(separator: "\n").map(String.init)
+    try run(["nm", "-D", "--defined-only", "--format=just-symbols", path]).stdout
+        .split(separator: "\n").map(String.init)
         .filter { !["__bss_start", "_edata", "_end", "_init", "_fini"].contains($0) }
 }
 

@@ -39,8 +39,8 @@ import Testing
     @Test(arguments: ["cc", "clang"], [0, 1])
     func `the assertions hold for a plugin of either minor`(compiler: String, minor: Int) throws {
         let result = try run([
-            compiler, "-std=c11", "-fsyntax-only", "-Werror", "-DCPI_TARGET_MINOR=\(minor)", "-I\(PluginBuilder.headers)",
-            LayoutFile.path,
+            compiler, "-std=c11", "-fsyntax-only", "-Werror", "-DCPI_TARGET_MINOR=\(minor)",
+            "-I\(PluginBuilder.headers)", LayoutFile.path,
         ])
 
         #expect(result.status == 0, "\(result.stderr)")

@@ -73,8 +73,8 @@ import Testing
 
     @Test(arguments: [
         ("another magic number", 0, 0x51, 101), ("no columns", 7, 0, 103), ("no rows", 11, 0, 103),
-        ("5 channels", 12, 5, 103), ("colour space 2", 13, 2, 103), ("a run past the end", picture.count - 9, 0xFD, 103),
-        ("no end marker", picture.count - 1, 2, 103), ("more pixels than the limits allow", 4, 1, 104),
+        ("5 channels", 12, 5, 103), ("colour space 2", 13, 2, 103), ("no end marker", picture.count - 1, 2, 103),
+        ("a run past the end", picture.count - 9, 0xFD, 103), ("more pixels than the limits allow", 4, 1, 104),
     ] as [(String, Int, UInt8, Int32)])
     func `refuses`(_ what: String, offset: Int, byte: UInt8, status: Int32) throws {
         var bytes = Self.picture

@@ -169,7 +169,8 @@ private func spawn(
         unsafe posix_spawnp(&child, command[0], &actions, &attributes, &arguments, &settings)
     }
     guard failure == 0 else {
-        throw unsafe CommandFailure(description: "\(command[0]) cannot be started: \(String(cString: strerror(failure)))")
+        let reason = unsafe String(cString: strerror(failure))
+        throw CommandFailure(description: "\(command[0]) cannot be started: \(reason)")
     }
     return child
 }

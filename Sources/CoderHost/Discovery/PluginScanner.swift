@@ -115,14 +115,16 @@ struct PluginScanner {
                     .badManifest, reason: "it has \(notes.count) manifest notes", remedy: "keep one CPI_MANIFEST")
             )
         }
-        guard note.text.count <= Int(CPI_MANIFEST_LIMIT) else {
+        // CPI_MANIFEST counts the NUL of its string literal.
+        let text = Array(note.text.reversed().drop { $0 == 0 }.reversed())
+        guard text.count <= Int(CPI_MANIFEST_LIMIT) else {
             return (
                 nil,
                 PluginStatus(.badManifest, reason: "its manifest is larger than 64 KiB", remedy: "shorten it")
             )
         }
         do {
-            return (try PluginManifest(json: note.text), nil)
+            return (try PluginManifest(json: text), nil)
         } catch {
             return (
                 nil, PluginStatus(.badManifest, reason: error.message, remedy: "correct the manifest and rebuild")
