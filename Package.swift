@@ -67,10 +67,17 @@ let package = Package(
         .target(name: "CHostSystem"),
         .target(name: "CoderHost", dependencies: ["CCoderPlugin", "CHostSystem", "ImageModel"], swiftSettings: strict),
         // 4 the command line
-        .executableTarget(name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel"], swiftSettings: strict),
+        .executableTarget(
+            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel"], swiftSettings: strict,
+            plugins: ["EmbedCatalogue"]),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: strict),
-        .plugin(name: "EmbedManifest", capability: .buildTool(), dependencies: ["ManifestTool"], path: "Sources/EmbedManifest"),
+        .plugin(
+            name: "EmbedManifest", capability: .buildTool(), dependencies: ["ManifestTool"],
+            path: "Sources/EmbedManifest"),
+        .plugin(
+            name: "EmbedCatalogue", capability: .buildTool(), dependencies: ["ManifestTool"],
+            path: "Sources/EmbedCatalogue"),
     ] + rooms.flatMap(\.targets) + [
         // giflib, the second opinion on what the GIF room decodes by itself
         .target(name: "GIFShim", path: "Plugins/GIF/Shim", linkerSettings: [.linkedLibrary("gif")]),

@@ -28,13 +28,18 @@ public struct HostConfiguration: Sendable {
     public var defaultAlphaFormat: ImageFormat = "png"
     public var defaultOpaqueFormat: ImageFormat = "jpeg"
     /// Plugins that exist somewhere, so that an error can name the one that is missing.
-    public var catalogue: [KnownPlugin] = []
+    public var catalogue: @Sendable () -> [KnownPlugin] = { [] }
 
     /// A plugin that need not be installed.
     public struct KnownPlugin: Sendable, Hashable {
         /// For example `libcoder-x.so`.
         public var file: String
         public var manifest: PluginManifest
+
+        public init(file: String, manifest: PluginManifest) {
+            self.file = file
+            self.manifest = manifest
+        }
     }
 
     public init(

@@ -1,14 +1,23 @@
-// ManifestTool <manifest.json> <output.swift>: run by the build plugin EmbedManifest.
+// ManifestTool <manifest.json> <output.swift>                run by the build plugin EmbedManifest
+// ManifestTool --catalogue <output.swift> <manifest.json>…   run by the build plugin EmbedCatalogue
 
-guard CommandLine.arguments.count == 3 else { fail("usage: ManifestTool <manifest.json> <output.swift>") }
-let input = CommandLine.arguments[1]
-let output = CommandLine.arguments[2]
-
-guard let bytes = readFile(input, limit: Manifest.limit) else { fail("\(input): error: the file cannot be read") }
-do throws(ManifestError) {
-    let source = GeneratedSource(try Manifest(bytes))
-    if !writeFile(output, source.text) { fail("\(output): error: the file cannot be written") }
-} catch {
-    let place = error.place(in: bytes)
-    fail("\(input):\(place.line):\(place.column): error: \(error.message)")
+/// Reads and checks a manifest; ends the build with the place of what is wrong.
+func manifest(_ input: String) -> Manifest {
+    guard let bytes = readFile(input, limit: Manifest.limit) else { fail("\(input): error: the file cannot be read") }
+    do throws(ManifestError) {
+        return try Manifest(bytes)
+    } catch {
+        let place = error.place(in: bytes)
+        fail("\(input):\(place.line):\(place.column): error: \(error.message)")
+    }
 }
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 3, arguments[1] == "--catalogue" || arguments.count == 3 else {
+    fail("usage: ManifestTool <manifest.json> <output.swift>")
+}
+let output = arguments[2]
+let text =
+    arguments[1] == "--catalogue"
+    ? Catalogue(arguments.dropFirst(3).map(manifest)).text : GeneratedSource(manifest(arguments[1])).text
+if !writeFile(output, text) { fail("\(output): error: the file cannot be written") }

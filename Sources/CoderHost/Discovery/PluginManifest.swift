@@ -23,7 +23,10 @@ public struct PluginManifest: Sendable, Hashable {
             case bool, i64, f64, string, bytes, `enum`
         }
         public enum Scope: String, Sendable, Hashable {
-            case decode, encode, frame
+            case decode, encode, frame, both
+
+            public var includesDecoding: Bool { self == .decode || self == .both }
+            public var includesEncoding: Bool { self != .decode }
         }
 
         public var key: String

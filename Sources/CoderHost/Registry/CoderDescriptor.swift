@@ -62,5 +62,14 @@ public struct CoderDescriptor: Sendable, Hashable {
             administeredPriority: record.administration.priority, carries: coder.carries)
     }
 
+    /// Those of several options that this coder's decoder has a word for; all of them where it has no schema.
+    func decodeOptions(of options: CoderOptions) -> CoderOptions {
+        guard tier != .runTime || !self.options.isEmpty else { return options }
+        return CoderOptions(
+            options.values.filter { entry in
+                self.options.contains { $0.key == entry.key && $0.scope.includesDecoding }
+            })
+    }
+
     public func serves(_ format: ImageFormat) -> Bool { formats.contains { $0.id == format } }
 }

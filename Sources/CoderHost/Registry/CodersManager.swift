@@ -89,11 +89,12 @@ public final class CodersManager: Sendable {
     ) throws(CoderError) -> R {
         let candidates = self.candidates(for: source, forcing: id)
         if candidates.isEmpty { throw absence(of: source, forcing: id) }
-        let context = SessionContext(limits: limits ?? self.limits, options: options)
         var attempts: [String] = []
         var last: CoderError?
         for candidate in candidates {
             do throws(CoderError) {
+                let context = SessionContext(
+                    limits: limits ?? self.limits, options: candidate.descriptor.decodeOptions(of: options))
                 return try body(try DecodeSession(candidate, source, context))
             } catch {
                 var named = error
@@ -146,7 +147,7 @@ public final class CodersManager: Sendable {
             return CoderError(
                 .noCoder, "no usable coder for \(format)", hint: "see coderhost list", attempts: reasons)
         }
-        for known in configuration.catalogue {
+        for known in configuration.catalogue() {
             let formats = known.manifest.coders.filter { $0.roles.contains(.decode) }.flatMap(\.formats)
             if let match = formats.first(where: { sniffer.score($0.signatures) != nil }) {
                 return CoderError(

@@ -7,8 +7,9 @@ public enum OptionCheck {
     /// - Throws: `.invalidArgument`, naming what is possible.
     public static func examine(_ options: CoderOptions, _ coder: CoderDescriptor) throws(CoderError) {
         for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
-            guard let option = coder.options.first(where: { $0.key == key }) else {
-                let known = coder.options.map(\.key)
+            let possible = coder.options.filter(\.scope.includesEncoding)
+            guard let option = possible.first(where: { $0.key == key }) else {
+                let known = possible.map(\.key)
                 throw .invalidArgument(
                     "\(coder.id) has no option \(key)",
                     hint: nearest(key, known).map { "did you mean \($0)?" }

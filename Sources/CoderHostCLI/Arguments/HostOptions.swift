@@ -7,7 +7,7 @@ extension ParsedArguments {
         var configuration = HostConfiguration(
             directories: HostConfiguration.standardDirectories(arguments: all("--plugin-dir")),
             limits: try limits(), followsChanges: followsChanges)
-        configuration.catalogue = Catalogue.plugins
+        configuration.catalogue = { Catalogue.plugins }
         return CoderHost(configuration: configuration)
     }
 

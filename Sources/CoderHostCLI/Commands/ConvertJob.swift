@@ -126,7 +126,7 @@ struct ConvertJob {
         var options = CoderOptions()
         for option in rawOptions {
             for coder in host.manager.candidates(for: source) {
-                guard coder.descriptor.options.contains(where: { $0.key == option.key && $0.scope == .decode }) else { continue }
+                guard coder.descriptor.options.contains(where: { $0.key == option.key && $0.scope.includesDecoding }) else { continue }
                 options[option.key] = try OptionCheck.parse(option.text, for: option.key, coder.descriptor)
             }
         }
@@ -166,7 +166,7 @@ struct ConvertJob {
         var warnings: [String] = []
         guard let encoder = host.manager.encoders(for: format).first?.descriptor else { return (options, []) }
         for (key, value) in shared {
-            if encoder.options.contains(where: { $0.key == key }) {
+            if encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) {
                 options[key] = value
             } else if key != OptionKey.lossless {
                 warnings.append("\(format) has no \(key): it is ignored")
@@ -174,9 +174,9 @@ struct ConvertJob {
         }
         for (key, text) in rawOptions {
             let decodes = host.manager.coders.contains { coder in
-                coder.descriptor.options.contains { $0.key == key && $0.scope == .decode }
+                coder.descriptor.options.contains { $0.key == key && $0.scope.includesDecoding }
             }
-            if decodes && !encoder.options.contains(where: { $0.key == key }) { continue }
+            if decodes && !encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) { continue }
             options[key] = try OptionCheck.parse(text, for: key, encoder)
         }
         return (options, warnings)
