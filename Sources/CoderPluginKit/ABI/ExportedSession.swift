@@ -10,9 +10,7 @@ class ExportedSession {
 
     init(maySuspend: Bool) { self.maySuspend = maySuspend }
 
-    /// Runs one call and turns what it throws into a status.
-    ///
-    /// - Throws: nothing; the error is kept and told in `error`.
+    /// Runs one call and turns what it throws into a status; the error is kept and told in `error`.
     @unsafe
     final func answer(
         _ error: UnsafeMutablePointer<cpi_error>, _ call: () throws(CoderError) -> cpi_status
