@@ -46,7 +46,7 @@ let rooms = [
     room("PNG", "png", libraries: ["png"]),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("GIF", "gif", libraries: ["gif"]),
-    room("HEIF", "heif", libraries: ["heif"]),
+    room("HEIF", "heif", libraries: ["heif", "dav1d", "aom"]),
 ]
 
 let package = Package(
