@@ -471,7 +471,8 @@ private func difference(_ decoded: Decoded, _ source: PixelBuffer) -> (largest: 
             return error?.code
         }
         #expect(try code(.rgb16, [OptionKey.lossless: .bool(true)]) == .invalidArgument)
-        #expect(try code(.rgb8, [OptionKey.lossless: .bool(true), "\(kind.name).chroma": .string("420")]) == .invalidArgument)
+        let chroma: CoderOptions = [OptionKey.lossless: .bool(true), "\(kind.name).chroma": .string("420")]
+        #expect(try code(.rgb8, chroma) == .invalidArgument)
         #expect(try code(.rgb8, ["\(kind.name).bit-depth": .integer(9)]) == .invalidArgument)
         #expect(try code(.rgb8, [OptionKey.quality: .real(101)]) == .invalidArgument)
     }

@@ -49,7 +49,8 @@ heif_error configure(heif_encoder *encoder, const heif_shim_settings &settings)
     if (!result.code) result = heif_encoder_set_parameter_string(encoder, "chroma", chroma.c_str());
     if (result.code) return result;
     result = heif_encoder_set_parameter_string(encoder, "preset", presets[settings.effort]);
-    const std::string pool = settings.threads > 1 ? std::to_string(settings.threads) : "none";
+    // One more thread runs the frame.
+    const std::string pool = settings.threads > 1 ? std::to_string(settings.threads - 1) : "none";
     if (!result.code) result = heif_encoder_set_parameter_string(encoder, "x265:pools", pool.c_str());
     if (!result.code) result = heif_encoder_set_parameter_string(encoder, "x265:frame-threads", "1");
     return result;
