@@ -24,8 +24,8 @@ struct EncodeSettings {
         // aom's steps are coarser in time: its 3 and x265's 5 are both the middle.
         effort = options.integer(OptionKey.effort) ?? (isAV1 ? 3 : 5)
         let wanted = options.integer(OptionKey.threads) ?? session.host.threadHint
-        let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 64
-        threads = max(1, min(wanted, allowed, 64))
+        let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
+        threads = max(1, min(wanted, allowed, 16))
         thumbnail = options.integer("\(name).thumbnail") ?? 0
         guard (0...100).contains(quality), (0...9).contains(effort), (0...4096).contains(thumbnail) else {
             throw .invalidArgument("an option of \(name) is out of its range")

@@ -119,8 +119,8 @@ public final class HEIFDecoder: ThumbnailDecoder {
     /// Threads for tiles and for AV1; a single one costs the least processor time.
     private var threads: Int {
         let wanted = session.options.integer(OptionKey.threads) ?? 1
-        let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 64
-        return max(1, min(wanted, allowed, 64))
+        let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
+        return max(1, min(wanted, allowed, 16))
     }
 
     /// What libheif and its decoder hold at their peak: the stream twice, then the decoder's frame beside a copy of it,

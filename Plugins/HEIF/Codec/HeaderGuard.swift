@@ -15,7 +15,7 @@ struct HeaderGuard {
         let steps = table.items.count * table.linkCount
         if steps > 50_000_000 { throw .limit("references", allowed: 50_000_000, requested: steps) }
         let picture = try Picture(table.primary, in: table)
-        try check(picture.size, "width")
+        try check(picture.size)
         for (id, item) in table.items where item.isImage { try checkConfiguration(of: id) }
         var walk = Walk(table: table, limits: limits)
         // Any picture may be asked for its depth, which follows its first source.
@@ -42,14 +42,14 @@ struct HeaderGuard {
             case "hvc1": try checkUnits(data, of: item.id)
             case "av01":
                 if let size = CodedSize.av1(data[...]) { try checkCoded(size, of: item.id) }
-            case "grid": try checkCanvas(data, sizesAt: 4)
-            case "iovl": try checkCanvas(data, sizesAt: 10)
+            case "grid": try check(Self.gridCanvas(data))
+            case "iovl": try check(Self.canvas(data, sizesAt: 10))
             default: break
             }
         }
     }
 
-    private func check(_ size: PixelSize, _ name: String) throws(CoderError) {
+    private func check(_ size: PixelSize) throws(CoderError) {
         let side = max(size.width, size.height)
         if limits.maxSide > 0, side > limits.maxSide {
             throw .limit("side in pixels", allowed: limits.maxSide, requested: side)
@@ -63,7 +63,7 @@ struct HeaderGuard {
     private func checkConfiguration(of id: UInt32) throws(CoderError) {
         for property in table.properties(of: id) {
             switch property {
-            case .extent(let size): try check(size, "item")
+            case .extent(let size): try check(size)
             case .hevc(let configuration):
                 for range in configuration.parameterSets {
                     if let size = CodedSize.hevc(table.bytes[range]) { try checkCoded(size, of: id) }
@@ -88,7 +88,7 @@ struct HeaderGuard {
 
     /// A coded picture is padded to whole blocks and may be cropped, but not from a wall to a stamp.
     private func checkCoded(_ size: PixelSize, of id: UInt32) throws(CoderError) {
-        try check(size, "coded")
+        try check(size)
         for property in table.properties(of: id) {
             guard case .extent(let stored) = property, let area = size.area else { continue }
             if area / 8 > (stored.area ?? 0) + 65_536 {
@@ -97,15 +97,18 @@ struct HeaderGuard {
         }
     }
 
+    /// The size of a grid's canvas.
+    static func gridCanvas(_ data: [UInt8]) throws(CoderError) -> PixelSize { try canvas(data, sizesAt: 4) }
+
     /// The size of a grid's or an overlay's canvas.
     ///
     /// - Source: ISO/IEC 23008-12 sections 6.6.2.2 and 6.6.2.3.
-    private func checkCanvas(_ data: [UInt8], sizesAt start: Int) throws(CoderError) {
+    private static func canvas(_ data: [UInt8], sizesAt start: Int) throws(CoderError) -> PixelSize {
         guard data.count > 1 else { throw .corrupt("a derived picture without a rule") }
         var fields = BoxCursor(data)
         try fields.skip(start)
         let width = data[1] & 1 == 0 ? 2 : 4
-        try check(PixelSize(Int(try fields.uint(width)), Int(try fields.uint(width))), "canvas")
+        return PixelSize(Int(try fields.uint(width)), Int(try fields.uint(width)))
     }
 }
 

@@ -114,6 +114,16 @@ struct ItemTable {
         return joined
     }
 
+    /// The bytes of an item that stands in the `meta` box itself; nil for any other.
+    func inlineBytes(of id: UInt32) -> [UInt8]? {
+        guard let extents = items[id]?.extents, extents.count == 1, extents[0].method == 1,
+            let offset = Int(exactly: extents[0].offset), let length = Int(exactly: extents[0].length),
+            offset <= inlineData.count, length <= inlineData.count - offset
+        else { return nil }
+        let start = inlineData.lowerBound + offset
+        return Array(bytes[start..<start + length])
+    }
+
     /// Where an extent stands, in the source or (method 1) in `bytes`.
     func place(_ extent: ItemExtent, in source: ByteSource) throws(CoderError) -> Range<Int> {
         guard extent.method < 2 else { throw .unsupported("an item made of another item") }

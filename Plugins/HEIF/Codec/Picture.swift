@@ -87,6 +87,9 @@ struct Picture {
         var size = PixelSize.zero
         // The stored size is that before all transforms, wherever it stands among them.
         for property in properties { if case .extent(let stored) = property { size = stored } }
+        if size.width != size.height, let coded = try codedSize(of: id, in: table), isTurned(size, beside: coded) {
+            size = size.transposed
+        }
         for property in properties {
             switch property {
             case .cleanAperture(let aperture): size = aperture.size
@@ -96,6 +99,26 @@ struct Picture {
         }
         guard !size.isEmpty else { throw .corrupt("a picture without a size") }
         return size
+    }
+
+    /// Whether a size can only be one after a turn; libheif 1.13 to 1.15 writes such for rotated pictures.
+    private static func isTurned(_ size: PixelSize, beside coded: PixelSize) -> Bool {
+        let fits = size.width <= coded.width && size.height <= coded.height
+        return !fits && size.height <= coded.width && size.width <= coded.height
+    }
+
+    /// The size of the stream or of the canvas, as far as the boxes tell.
+    private static func codedSize(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize? {
+        if table.items[id]?.type == "grid" { return try table.inlineBytes(of: id).map(HeaderGuard.gridCanvas) }
+        for property in table.properties(of: id) {
+            switch property {
+            case .hevc(let configuration):
+                return configuration.parameterSets.lazy.compactMap { CodedSize.hevc(table.bytes[$0]) }.first
+            case .av1(let configuration): return CodedSize.av1(table.bytes[configuration.headers])
+            default: break
+            }
+        }
+        return nil
     }
 
     /// The first picture with samples of its own below `id`.

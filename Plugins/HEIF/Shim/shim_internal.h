@@ -51,7 +51,13 @@ struct ShimDecodeSettings {
 };
 extern thread_local ShimDecodeSettings shim_decode_settings;
 
-// Puts our own decoder before that of libheif (heif_av1.cpp).
+// Puts our own decoder before that of libheif (av1_decoder.cpp).
 int32_t shim_register_decoders(heif_context *context, heif_shim_error *error);
+
+// What our own encoder works with, set around a call of libheif on the encoding thread.
+extern thread_local const heif_shim_settings *shim_encode_settings;
+
+// Makes an encoder that is our own (av1_encoder.cpp).
+heif_error shim_av1_encoder(heif_context *context, heif_encoder **encoder);
 
 #endif

@@ -1,4 +1,4 @@
-// heif_encode.cpp - encoding: the caller's rows into planes, libheif and its x265 or aom behind that.
+// encode.cpp - encoding: the caller's rows into planes, libheif and its x265 or aom behind that.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -31,7 +31,13 @@ struct heif_shim_encoder {
 
 namespace {
 
-// Sets what x265 and aom call by different names. A parameter that this build does not know is an error.
+// Shows the settings to our own encoder for as long as libheif may call it.
+struct Lending {
+    explicit Lending(const heif_shim_settings &settings) { shim_encode_settings = &settings; }
+    ~Lending() { shim_encode_settings = nullptr; }
+};
+
+// Tells x265 what to do; our own AV1 encoder reads the settings itself.
 heif_error configure(heif_encoder *encoder, const heif_shim_settings &settings)
 {
     static const char *const presets[] = {
@@ -42,13 +48,9 @@ heif_error configure(heif_encoder *encoder, const heif_shim_settings &settings)
     const std::string chroma = std::to_string(settings.chroma);
     if (!result.code) result = heif_encoder_set_parameter_string(encoder, "chroma", chroma.c_str());
     if (result.code) return result;
-    if (settings.av1) {
-        result = heif_encoder_set_parameter_integer(encoder, "speed", 9 - settings.effort);
-        if (!result.code) result = heif_encoder_set_parameter_integer(encoder, "threads", settings.threads);
-        return result;
-    }
     result = heif_encoder_set_parameter_string(encoder, "preset", presets[settings.effort]);
-    const std::string pool = settings.threads > 1 ? std::to_string(settings.threads) : "none";
+    // One more thread runs the frame.
+    const std::string pool = settings.threads > 1 ? std::to_string(settings.threads - 1) : "none";
     if (!result.code) result = heif_encoder_set_parameter_string(encoder, "x265:pools", pool.c_str());
     if (!result.code) result = heif_encoder_set_parameter_string(encoder, "x265:frame-threads", "1");
     return result;
@@ -133,9 +135,10 @@ int32_t heif_shim_encoder_new(const heif_shim_settings *settings, heif_shim_enco
         auto made = std::make_unique<heif_shim_encoder>();
         made->settings = *settings;
         made->context = heif_context_alloc();
-        heif_error result = heif_context_get_encoder_for_format(
-            made->context, settings->av1 ? heif_compression_AV1 : heif_compression_HEVC, &made->encoder);
-        if (!result.code) result = configure(made->encoder, *settings);
+        heif_error result =
+            settings->av1 ? shim_av1_encoder(made->context, &made->encoder)
+                          : heif_context_get_encoder_for_format(made->context, heif_compression_HEVC, &made->encoder);
+        if (!result.code && !settings->av1) result = configure(made->encoder, *settings);
         if (result.code) return report(result, error);
         *encoder = made.release();
         return 0;
@@ -147,6 +150,7 @@ int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pix
 {
     return guarded(error, [&] {
         const heif_shim_settings &settings = encoder->settings;
+        const Lending lending(settings);
         Image image(nullptr, heif_image_release);
         heif_error result = make_image(*pixels, settings, image);
         if (result.code) return report(result, error);

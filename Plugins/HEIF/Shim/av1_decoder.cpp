@@ -1,4 +1,4 @@
-// heif_av1.cpp - an AV1 decoder for libheif's decoder interface, over the same dav1d that libheif has built in.
+// av1_decoder.cpp - an AV1 decoder for libheif's decoder interface, over the same dav1d that libheif has built in.
 //
 // The built-in one starts a thread per processor and lets a stream allocate frames of 2^30 pixels, whatever the file's
 // header says. This one takes both numbers from the session. It is registered per context, so no other user of libheif

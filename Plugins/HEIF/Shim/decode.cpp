@@ -1,4 +1,4 @@
-// heif_decode.cpp - decoding: libheif up to planes, then one pass that interleaves them into the caller's rows.
+// decode.cpp - decoding: libheif up to planes, then one pass that interleaves them into the caller's rows.
 //
 // libheif would interleave by itself, at the price of a second picture in memory and a second pass over it. Its planes
 // are the last stage before that, and they tell the size of the alpha plane, which it does not check.
@@ -89,8 +89,8 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, 
         auto made = std::make_unique<heif_shim_decoder>();
         made->context = heif_context_alloc();
         heif_context_set_maximum_image_size_limit(made->context, int(max_side));
-        // 0: tiles are decoded on the calling thread.
-        heif_context_set_max_decoding_threads(made->context, threads > 1 ? int(threads) : 0);
+        // Each tile of HEVC brings a thread of libde265 along. 0: tiles are decoded on the calling thread.
+        heif_context_set_max_decoding_threads(made->context, threads > 3 ? int(threads / 2) : 0);
         made->settings.threads = threads > 1 ? int(threads) : 1;
         if (max_pixels && max_pixels < made->settings.max_pixels) made->settings.max_pixels = unsigned(max_pixels);
         if (int32_t code = shim_register_decoders(made->context, error)) return code;
