@@ -1,4 +1,5 @@
-public import ImageModel
+// An author imports the kit alone and has the vocabulary with it.
+@_exported public import ImageModel
 
 /// A plugin: what a dropped-in file exports.
 ///

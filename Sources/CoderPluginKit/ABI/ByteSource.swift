@@ -10,25 +10,38 @@ internal import ImageModel
     private var owned: UnsafeMutableBufferPointer<UInt8>?
     private var base: UnsafePointer<UInt8>?
     private var fetched = 0
-    private var expected = 0
+    private var wasComplete = false
+    /// Bytes of a source for tests.
+    private let total: Int
 
-    /// A source over bytes in memory, for tests; with `arrived`, one that grows as ``arrive(_:)`` says.
-    public init(_ bytes: [UInt8], arrived: Int? = nil) {
+    /// A source over bytes in memory, for tests.
+    public convenience init(_ bytes: [UInt8]) {
+        self.init(bytes, arrived: bytes.count)
+        wasComplete = true
+    }
+
+    /// A source over bytes of which only the first few have arrived, for tests; see ``arrive(_:)``.
+    public init(_ bytes: [UInt8], arrived: Int) {
+        precondition(arrived >= 0 && arrived <= bytes.count)
         unsafe source = nil
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
         unsafe owned = copy
         unsafe base = UnsafePointer(copy.baseAddress)
-        expected = bytes.count
-        fetched = min(arrived ?? bytes.count, bytes.count)
+        total = bytes.count
+        fetched = arrived
     }
 
-    /// Lets `count` more bytes of a test's source arrive.
-    public func arrive(_ count: Int) { fetched = min(expected, fetched + count) }
+    /// Lets more bytes arrive, in a source for tests; without a number the rest, and it is complete.
+    public func arrive(_ count: Int? = nil) {
+        fetched = min(total, fetched + (count ?? total))
+        if count == nil { wasComplete = true }
+    }
 
     /// A source over what the host lends; `source` stays valid as long as this object lives.
     @unsafe
     init(_ source: UnsafePointer<cpi_source>) {
+        total = 0
         unsafe self.source = source
         unsafe base = source.pointee.bytes
     }
@@ -37,7 +50,7 @@ internal import ImageModel
 
     /// Whether no further byte will come.
     public var isComplete: Bool {
-        guard let source = unsafe source else { return fetched == expected }
+        guard let source = unsafe source else { return wasComplete }
         return unsafe source.pointee.complete(source.pointee.ctx) != 0
     }
 
