@@ -21,6 +21,7 @@ internal import ImageModel
     /// A source over bytes in memory, for tests.
     public convenience init(_ bytes: [UInt8]) {
         self.init(bytes, arrived: bytes.count)
+        wasComplete = true
     }
 
     /// A source over bytes of which only the first few have arrived, for tests; see ``arrive(_:)``.
@@ -33,13 +34,12 @@ internal import ImageModel
         unsafe base = UnsafePointer(copy.baseAddress)
         total = bytes.count
         watermark = arrived
-        wasComplete = arrived == total
     }
 
-    /// Lets more bytes arrive, in a source for tests; without a number the rest. With the last one it is complete.
+    /// Lets more bytes arrive, in a source for tests; without a number the rest, and it is complete.
     public func arrive(_ count: Int? = nil) {
         watermark = min(total, watermark + (count ?? total))
-        wasComplete = watermark == total
+        if count == nil { wasComplete = true }
     }
 
     /// A source over what the host lends; `source` stays valid as long as this object lives.
