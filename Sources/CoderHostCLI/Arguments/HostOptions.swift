@@ -22,7 +22,10 @@ extension ParsedArguments {
                 case "default": limits = .default
                 case "strict": limits = .strict
                 case "off": limits = .off
-                default: throw UsageError("--limits knows the profiles default, strict and off, not \"\(part)\"")
+                default:
+                    throw UsageError(
+                        "--limits knows the profiles default, strict and off, not \"\(part)\"",
+                        hint: OptionCheck.nearest(String(part), ["default", "strict", "off"]).map { "did you mean \($0)?" })
                 }
                 continue
             }
