@@ -74,6 +74,18 @@ import Testing
         #expect { try decoder.nextFrame() } throws: { ($0 as? CoderError)?.code == .truncated }
     }
 
+    @Test func `keeps what is in front of a code without meaning, but not in the first frame`() throws {
+        let broken = [2] + HandmadeGIF.blocks(HandmadeGIF.packed([4, 1, 7, 1]))
+        var file = Self.file
+        file.descriptor(0, 0, 2, 1)
+        file.bytes += broken + [0x3B]
+        #expect(try decodeGIF(file.bytes).frames.map(\.pixels)[1] == handmadeRGBA([1]) + [0, 0, 0, 0])
+        var first = HandmadeGIF(2, 1)
+        first.descriptor(0, 0, 2, 1)
+        first.bytes += broken + [0x3B]
+        #expect(gifFailure(first.bytes) == .corrupt)
+    }
+
     @Test func `is refused where it cannot be meant`() {
         #expect(gifFailure(Array("GIF88a".utf8) + [1, 0, 1, 0, 0, 0, 0]) == .notMine)
         #expect(gifFailure(HandmadeGIF(0, 1).bytes) == .corrupt)
@@ -87,11 +99,6 @@ import Testing
             file.bytes += [size, 1, 0, 0, 0x3B]
             #expect(gifFailure(file.bytes) == .corrupt)
         }
-        var file = HandmadeGIF(2, 1)
-        file.descriptor(0, 0, 2, 1)
-        // 7 comes before there is such a code.
-        file.bytes += [2] + HandmadeGIF.blocks(HandmadeGIF.packed([4, 1, 7])) + [0x3B]
-        #expect(gifFailure(file.bytes) == .corrupt)
     }
 
     @Test func `is bounded in frames and in their size`() throws {
@@ -126,7 +133,9 @@ import Testing
                 // in browsers, and not there.
                 if offset != controlSize, let ours, let theirs = giflibFrames(changed), ours.count == theirs.count {
                     for (mine, other) in zip(ours, theirs) where mine.info.rect == other.info.rect {
-                        #expect(mine.pixels == other.pixels, "byte \(offset), bit \(bit)")
+                        // giflib 5.2.1 makes pixels of some codes without meaning; here the rest is transparent then.
+                        let kept = mine.info.index == 0 ? mine.pixels : mine.pixels.droppingLastZeros
+                        #expect(other.pixels.starts(with: kept), "byte \(offset), bit \(bit)")
                     }
                 }
             }
@@ -162,3 +171,11 @@ import Testing
 
 /// The first row of a picture of two columns.
 private func firstRow(_ buffer: PixelBuffer) -> [UInt8] { Array(bytesOfRows(buffer).prefix(8)) }
+
+extension [UInt8] {
+    fileprivate var droppingLastZeros: [UInt8] {
+        var rest = self
+        while rest.last == 0 { rest.removeLast() }
+        return rest
+    }
+}
