@@ -13,6 +13,7 @@
 #include <aom/aomcx.h>
 #include <libheif/heif_plugin.h>
 
+#include <cstdio>
 #include <mutex>
 #include <vector>
 
@@ -195,8 +196,11 @@ heif_error take(void *raw, uint8_t **data, int *size, heif_encoded_data_type *)
     return success;
 }
 
+// A replaced plugin file is loaded beside the old one, and both register here: each needs a name of its own.
+char id[48] = "";
+
 const heif_encoder_plugin plugin = {
-    3, heif_compression_AV1, "coderhost-aom", 1, 1, 1, name, nullptr, nullptr, create, destroy,
+    3, heif_compression_AV1, id, 1, 1, 1, name, nullptr, nullptr, create, destroy,
     set_number, get_number, set_number, get_number, set_number, get_number, parameters,
     set_named, get_named, set_named, get_named, set_text, get_text, wanted, encode, take, wanted_by, nullptr};
 
@@ -205,9 +209,12 @@ const heif_encoder_plugin plugin = {
 heif_error shim_av1_encoder(heif_context *context, heif_encoder **encoder)
 {
     static std::once_flag once;
-    std::call_once(once, [] { heif_register_encoder_plugin(&plugin); });
+    std::call_once(once, [] {
+        std::snprintf(id, sizeof id, "coderhost-aom-%p", static_cast<const void *>(&plugin));
+        heif_register_encoder_plugin(&plugin);
+    });
     const heif_encoder_descriptor *descriptor = nullptr;
-    if (heif_context_get_encoder_descriptors(context, heif_compression_AV1, plugin.id_name, &descriptor, 1) != 1) {
+    if (heif_context_get_encoder_descriptors(context, heif_compression_AV1, id, &descriptor, 1) != 1) {
         return {heif_error_Unsupported_feature, heif_suberror_Unsupported_codec, "there is no AV1 encoder"};
     }
     return heif_context_get_encoder(context, descriptor, encoder);
