@@ -1,0 +1,45 @@
+# coderhost: build, try, test and install. `make` alone shows what there is.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# Independent pictures with known results; without them that part of `make test` is left out.
+CORPUS  ?= ../shared/corpus
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run build test install uninstall bench clean
+# Two targets in one command line would be two builds at once.
+.NOTPARALLEL:
+
+help: ## show this list
+	@echo "make TARGET [PREFIX=$(PREFIX)] [DESTDIR=$(DESTDIR)]"
+	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 13
+
+setup: # part of every other target; quick when nothing is missing
+	@.ci/setup
+
+run: build ## set up, build, list the coders and convert a picture through every format
+	@.ci/demonstrate
+
+build: setup ## build the command and all plugins for release, into .build/release
+	swift build -c release
+
+test: setup ## set up, build everything with its tests, run them, then the shared pictures if they are there
+	swift build --build-tests
+	@# Without the thousand lines that say that a test has begun.
+	swift test --skip-build 2>&1 | sed '/^◇/d'
+	@.ci/corpus '$(CORPUS)'
+
+install: $(if $(wildcard .build/release/coderhost),,build) ## install what is built (builds if nothing is) under PREFIX
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install
+
+uninstall: ## remove what `make install` put under PREFIX
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install --remove
+
+bench: build ## measure against the plain C libraries
+	@Tests/Benchmarks/run.sh
+
+clean: ## remove everything that was built
+	rm -rf .build
