@@ -112,6 +112,7 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "CoderHostCLITests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),
+            name: "CoderHostCLITests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], exclude: ["Snapshots"],
+            swiftSettings: strict),
     ]
 )

@@ -50,6 +50,14 @@ enum Tool {
         }
         return folder.file("coderhost")
     }
+
+    static func link(_ target: String, at path: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+    }
+
+    static func permit(_ mode: Int, _ path: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
 }
 
 /// A JSON document that was parsed by somebody else's parser.

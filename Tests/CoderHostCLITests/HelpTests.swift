@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `Help` {
+    static let commands = ["list", "info", "convert", "doctor"]
+
+    @Test(arguments: commands)
+    func `begins with examples that can be copied`(command: String) throws {
+        let help = try Tool.run(command, "--help")
+
+        let lines = help.lines
+        #expect(help.status == 0)
+        #expect(help.stderr.isEmpty)
+        #expect(lines.first?.hasPrefix("coderhost \(command): ") == true)
+        #expect(lines.dropFirst().first == "Examples:")
+        #expect(lines.dropFirst(2).first?.hasPrefix("  coderhost \(command)") == true)
+    }
+
+    @Test(arguments: commands)
+    func `explains every option and says the default of every value`(command: String) throws {
+        let lines = try Tool.run(command, "--help").stdout.split(separator: "\n", omittingEmptySubsequences: false)
+        let options = lines.drop { $0 != "Options:" }.dropFirst().filter { !$0.isEmpty }
+
+        #expect(options.count >= 4)
+        for option in options {
+            let parts = option.drop { $0 == " " }.split(separator: "  ", maxSplits: 1)
+            #expect(parts.count == 2, "no help: \(option)")
+            // A value that may be left out stands in capitals behind the names.
+            guard let name = parts.first, name.last?.isUppercase == true, parts.count == 2 else { continue }
+            let isSelfEvident = ["-o, ", "-f, --field", "-O, ", "--format ID", "--plugin-dir"].contains { name.hasPrefix($0) }
+            #expect(isSelfEvident || parts[1].contains("default"), "no default: \(option)")
+        }
+    }
+
+    @Test(arguments: commands + [""])
+    func `is what was recorded`(command: String) throws {
+        let text = try Tool.run([command, "--help"].filter { !$0.isEmpty }).stdout
+        let file = "\(Repository.root)/Tests/CoderHostCLITests/Snapshots/\(command.isEmpty ? "overview" : command).txt"
+
+        if ProcessInfo.processInfo.environment["CODERHOST_RECORD"] == "1" {
+            #expect(writeFile(file, Array(text.utf8)))
+        }
+        let recorded = String(decoding: try #require(readFile(file)), as: UTF8.self)
+        #expect(text == recorded, "if this is meant, run the tests with CODERHOST_RECORD=1")
+    }
+
+    @Test(arguments: commands)
+    func `is the same behind the word help`(command: String) throws {
+        #expect(try Tool.run("help", command).stdout == Tool.run(command, "-h").stdout)
+    }
+
+    @Test func `names every limit that can be set`() throws {
+        let help = try Tool.run("info", "--help").stdout
+        let limits = Document(try Tool.run("doctor", "--json").stdout)["limits"].keys
+
+        #expect(limits.count >= 10)
+        for name in limits { #expect(help.contains(" \(name)"), "--limits \(name)") }
+    }
+
+    @Test func `goes to standard error when no command is given`() throws {
+        let result = try Tool.run()
+
+        #expect(result.status == 64)
+        #expect(result.stdout.isEmpty)
+        #expect(result.stderr.contains("Commands:"))
+    }
+
+    @Test func `tells the version of the command and of the interface`() throws {
+        let result = try Tool.run("--version")
+
+        #expect(result.status == 0)
+        #expect(result.stdout.wholeMatch(of: /coderhost \d+\.\d+\.\d+, plugin interface 1\.\d+\n/) != nil)
+    }
+}

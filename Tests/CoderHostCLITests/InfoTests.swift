@@ -1,0 +1,150 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct `The command info` {
+    static let pictures = "\(Repository.root)/Fixtures/pictures"
+
+    /// What the issue of the command promises, in this order.
+    static let promised = [
+        "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth", "orientation",
+        "color_profile",
+    ]
+
+    @Test func `tells a picture in one line`() throws {
+        let result = try Tool.run("info", "orientation-6.jpg", directory: Self.pictures)
+
+        #expect(result.status == 0)
+        #expect(result.stdout == "orientation-6.jpg: jpeg 31x17, rgb8, 8 bit, orientation 6  [org.coderhost.jpeg]\n")
+    }
+
+    @Test func `writes one JSON object a line with the promised keys first`() throws {
+        let result = try Tool.run("info", "--json", "f.png", "three-frames.gif", "rgba.ff", directory: Self.pictures)
+
+        #expect(result.status == 0)
+        #expect(result.lines.count == 3)
+        let more: Set = ["isolation", "pixel_format", "is_animated", "density", "metadata"]
+        for (line, document) in zip(result.lines, result.documents) {
+            #expect(document.keys == Set(Self.promised).union(more))
+            #expect(document["isolation"]["mode"].text == "in-process")
+            let places = Self.promised.map { line.firstRange(of: "\"\($0)\": ")?.lowerBound }
+            #expect(!places.contains(nil) && places.compactMap { $0 } == places.compactMap { $0 }.sorted())
+        }
+        #expect(result.documents[1]["frame_count"].integer == 3)
+        #expect(result.documents[1]["is_animated"].bool == true)
+        #expect(result.documents[2]["bit_depth"].integer == 16)
+    }
+
+    @Test func `adds frames and digests only when asked`() throws {
+        let document = Document(
+            try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: Self.pictures).stdout)
+
+        #expect(document["frames"].list.count == 3)
+        for (index, frame) in document["frames"].list.enumerated() {
+            #expect(frame.keys == ["index", "x", "y", "width", "height", "duration_ms", "blend", "disposal", "pixel_sha256"])
+            #expect(frame["index"].integer == index)
+        }
+        #expect(document["pixel_sha256"].text == document["frames"][0]["pixel_sha256"].text)
+        let plain = Document(try Tool.run("info", "--json", "--frames", "three-frames.gif", directory: Self.pictures).stdout)
+        #expect(!plain["pixel_sha256"].exists && !plain["frames"][0]["pixel_sha256"].exists)
+    }
+
+    @Test func `goes on after a bad file and ends with 1`() throws {
+        let result = try Tool.run(
+            "info", "--json", "f.png", "nowhere.png", "../hostile/noise", "f.jpg", directory: Self.pictures)
+
+        #expect(result.status == 1)
+        #expect(result.stderr.isEmpty)
+        let documents = result.documents
+        #expect(documents.map { $0["file"].text } == ["f.png", "nowhere.png", "../hostile/noise", "f.jpg"])
+        #expect(documents.map { $0["error"]["code"].text } == [nil, "notFound", "unrecognizedFormat", nil])
+        for failed in documents[1...2] {
+            #expect(failed.keys == ["file", "error"])
+            #expect(failed["error"]["message"].text?.isEmpty == false)
+            #expect(failed["error"]["hint"].text?.isEmpty == false)
+        }
+    }
+
+    @Test func `prints bare values of fields, a line each`() throws {
+        let result = try Tool.run("info", "-f", "width,height", "-f", "format", "f.png", "f.jpg", directory: Self.pictures)
+
+        #expect(result.lines == ["31", "17", "png", "31", "17", "jpeg"])
+    }
+
+    @Test func `works for a field that has to be worked for`() throws {
+        let digest = try Tool.run("info", "-f", "pixel_sha256", "f.png", directory: Self.pictures)
+        let frames = try Tool.run("info", "--json", "-f", "frames", "three-frames.gif", directory: Self.pictures)
+
+        #expect(digest.lines == [Fixture.named("pictures/f.png").expect?.pixelSHA256])
+        #expect(frames.documents[0].keys == ["file", "frames"])
+        #expect(frames.documents[0]["frames"].list.count == 3)
+    }
+
+    @Test func `reads standard input`() throws {
+        let result = try Tool.run("info", "-", input: Fixture.named("pictures/f.webp").bytes)
+
+        #expect(result.stdout == "-: webp 31x17, rgb8, 8 bit  [org.coderhost.webp]\n")
+    }
+
+    @Test func `uses the coder it is told to use and no other`() throws {
+        let right = try Tool.run("info", "--coder", "org.coderhost.png", "f.png", directory: Self.pictures)
+        let wrong = try Tool.run("info", "--coder", "org.coderhost.jpeg", "f.png", directory: Self.pictures)
+
+        #expect(right.status == 0)
+        #expect(wrong.status == 65)
+        #expect(wrong.stderr.contains("tried: org.coderhost.jpeg: "))
+    }
+
+    @Test func `holds a picture against the limits it is given`() throws {
+        let result = try Tool.run("info", "--json", "--limits", "side=30", "f.png", directory: Self.pictures)
+
+        #expect(result.status == 77)
+        let error = result.documents[0]["error"]
+        #expect(error["code"].text == "limitExceeded")
+        #expect(error["limit"]["allowed"].integer == 30)
+        #expect(error["limit"]["requested"].integer == 31)
+        #expect(try Tool.run("info", "--limits", "strict,side=1k", "f.png", directory: Self.pictures).status == 0)
+    }
+
+    // MARK: Every fixture, through the plugins as they are installed
+
+    @Test func `tells of every valid fixture what somebody else found out`() throws {
+        let fixtures = Fixture.valid
+        let result = try Tool.run(
+            ["info", "--json", "--hash", "--limits", "time=0"] + fixtures.map(\.name), directory: "\(Repository.root)/Fixtures")
+
+        #expect(result.status == 0)
+        let documents = result.documents
+        try #require(documents.count == fixtures.count)
+        for (fixture, document) in zip(fixtures, documents) {
+            #expect(document["file"].text == fixture.name)
+            #expect(document["format"].text == fixture.format.id, "\(fixture.name) \(document)")
+            guard let expect = fixture.expect else { continue }
+            #expect(document["width"].integer == expect.width, "\(fixture.name)")
+            #expect(document["height"].integer == expect.height, "\(fixture.name)")
+            if let value = expect.frameCount { #expect(document["frame_count"].integer == value, "\(fixture.name)") }
+            if let value = expect.orientation { #expect(document["orientation"].integer == value, "\(fixture.name)") }
+            if let value = expect.hasAlpha { #expect(document["has_alpha"].bool == value, "\(fixture.name)") }
+            if let value = expect.bitDepth { #expect(document["bit_depth"].integer == value, "\(fixture.name)") }
+            if expect.colorProfile == "icc" {
+                #expect(document["color_profile"].text?.hasPrefix("icc: ") == true, "\(fixture.name)")
+            }
+            if let value = expect.pixelSHA256 { #expect(document["pixel_sha256"].text == value, "\(fixture.name)") }
+        }
+    }
+
+    @Test func `refuses every bad fixture with the expected code`() throws {
+        let fixtures = Fixture.bad
+        let result = try Tool.run(
+            ["info", "--json", "--hash"] + fixtures.map(\.name), directory: "\(Repository.root)/Fixtures")
+
+        #expect(result.status == 1)
+        let documents = result.documents
+        try #require(documents.count == fixtures.count)
+        for (fixture, document) in zip(fixtures, documents) {
+            #expect(document["file"].text == fixture.name)
+            let code = document["error"]["code"].text
+            #expect(code.map(fixture.errors.contains) == true, "\(fixture.name): \(code ?? "it decodes"), not \(fixture.errors)")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `The command list` {
+    static let plugins = ["farbfeld", "gif", "heif", "jpeg", "png", "webp"]
+
+    @Test func `shows every plugin beside the command with its status and file`() throws {
+        let result = try Tool.run("list")
+
+        #expect(result.status == 0)
+        #expect(result.lines.first?.split(separator: " ").map(String.init) == ["PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE"])
+        for name in Self.plugins {
+            let line = result.lines.first { $0.hasSuffix("/libcoder-\(name).so") }
+            #expect(line?.contains(" ready ") == true, "\(name)")
+        }
+    }
+
+    @Test func `prints one JSON document with what the manifests say`() throws {
+        let document = Document(try Tool.run("list", "--json").stdout)
+
+        #expect(document["schema"].integer == 1)
+        #expect(document["directories"].list.contains { $0["origin"].text == "relative" })
+        let jpeg = document["plugins"].list.first { $0["plugin"].text == "org.coderhost.jpeg-plugin" }
+        #expect(jpeg?["status"].text == "ready")
+        #expect(jpeg?["coders"][0]["formats"][0]["extensions"].list.map(\.text).contains("jpg") == true)
+        let option = jpeg?["coders"][0]["options"].list.first { $0["key"].text == "jpeg.subsampling" }
+        #expect(option?["values"].list.map(\.text) == ["444", "422", "420"])
+    }
+
+    @Test func `shows formats with who reads and writes them`() throws {
+        let lines = try Tool.run("list", "--formats").lines
+        let rows = Dictionary(uniqueKeysWithValues: lines.dropFirst().map { line in
+            let cells = line.split(separator: " ").map(String.init)
+            return (cells[0], cells)
+        })
+
+        for format in ["avif", "farbfeld", "gif", "heic", "jpeg", "pam", "png", "pnm", "webp"] {
+            #expect(rows[format].map { Array($0[1...2]) } == ["yes", "yes"], "\(format)")
+        }
+        let document = Document(try Tool.run("list", "--formats", "--json").stdout)
+        #expect(Set(document["formats"].list.compactMap { $0["id"].text }) == Set(rows.keys))
+    }
+
+    @Test(arguments: ["heic", "jpg"])
+    func `explains the order of the coders for one format`(format: String) throws {
+        let result = try Tool.run("list", "--format", format, "--explain")
+
+        #expect(result.status == 0)
+        #expect(result.lines.first?.hasPrefix("1. org.coderhost.") == true)
+        #expect(result.stdout.contains("priority 100, version "))
+        #expect(result.stdout.contains("\nOrder: "))
+    }
+
+    @Test func `tells two plugins of one format apart, and which of them is first`() throws {
+        let place = TemporaryDirectory()
+        try PluginBuilder.build("bad/claims-formats.c", into: place.path)
+
+        let document = Document(try Tool.run("list", "--plugin-dir", place.path, "--json").stdout)
+        let claimed = document["plugins"].list.first { $0["file"].text == place.file("libcoder-claims-formats.so") }
+        let format = try #require(claimed?["coders"][0]["formats"][0]["id"].text)
+        let order = Document(try Tool.run("list", "--plugin-dir", place.path, "--format", format, "--json").stdout)
+
+        #expect(order["format"].text == format)
+        #expect(order["coders"].list.map { $0["rank"].integer } == Array(1...order["coders"].list.count))
+        #expect(order["coders"].list.allSatisfy { $0["why"].text?.contains("priority") == true })
+    }
+
+    @Test func `says what a folder with broken files lacks, and what would help`() throws {
+        let place = TemporaryDirectory()
+        try PluginBuilder.writeText(into: place.path)
+        try PluginBuilder.build("bad/no-note.c", into: place.path)
+        try PluginBuilder.buildWrongArchitecture(into: place.path)
+        try PluginBuilder.buildMissingLibrary(into: place.path)
+
+        let result = try Tool.run("list", "--plugin-dir", place.path)
+
+        #expect(result.status == 0)
+        for (file, word) in [
+            ("text", "not-a-plugin"), ("no-note", "no-manifest"), ("wrong-arch", "wrong-architecture"),
+            ("missing-library", "missing-library"),
+        ] {
+            let at = result.lines.firstIndex { $0.hasPrefix("libcoder-\(file).so is not used (\(word)): ") }
+            #expect(at.map { result.lines[$0 + 1].hasPrefix("  try: ") } == true, "\(file)")
+        }
+        #expect(result.stdout.contains("libcoderhost-absent.so.3"))
+    }
+
+    @Test func `runs no plugin`() throws {
+        let place = TemporaryDirectory()
+        try PluginBuilder.build("bad/constructor-aborts.c", into: place.path)
+
+        for words in [["list"], ["list", "--formats"], ["list", "--json"], ["doctor"]] {
+            #expect(try Tool.run(words + ["--plugin-dir", place.path]).status == 0)
+        }
+    }
+
+    @Test func `says in a folder without plugins that some can be built, and still speaks PAM`() throws {
+        let place = TemporaryDirectory()
+        let copy = try Tool.copy(into: place)
+        place.write(Fixture.named("pictures/f.ppm").bytes, to: "f.ppm")
+
+        let list = try run([copy, "list"], environment: Tool.environment)
+        let formats = try run([copy, "list", "--formats"], environment: Tool.environment)
+        let info = try run([copy, "info", place.file("f.ppm")], environment: Tool.environment)
+
+        // A machine on which coderhost is installed has plugins whatever stands beside the copy.
+        try #require(Document(try run([copy, "list", "--json"], environment: Tool.environment).stdout)["plugins"].list.isEmpty)
+        #expect(list.status == 0)
+        #expect(list.stdout.contains("no plugins are installed"))
+        #expect(list.stderr.contains("`--product coderhost` alone builds no plugins"))
+        #expect(list.stderr.contains(place.path))
+        #expect(formats.lines.dropFirst().map { $0.prefix { $0 != " " } } == ["pam", "pnm"])
+        #expect(info.stdout.contains("31x17"))
+    }
+
+    @Test func `names the plugin that is missing when a picture cannot be opened`() throws {
+        let place = TemporaryDirectory()
+        let copy = try Tool.copy(plugins: ["png"], into: place)
+        let picture = Fixture.named("pictures/f.heic").path
+
+        let refused = try run([copy, "convert", picture, "-o", place.file("f.png")], environment: Tool.environment)
+        #expect(refused.status == 69)
+        #expect(refused.stderr.contains("libcoder-heif.so"))
+        #expect(!FileManager.default.fileExists(atPath: place.file("f.png")))
+
+        try FileManager.default.copyItem(
+            atPath: "\(Repository.products)/libcoder-heif.so", toPath: place.file("libcoder-heif.so"))
+        #expect(try run([copy, "convert", picture, "-o", place.file("f.png")], environment: Tool.environment).status == 0)
+    }
+}

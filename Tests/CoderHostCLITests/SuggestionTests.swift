@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `Suggestions` {
+    static let slips: [(words: [String], suggestion: String, status: Int32)] = [
+        (["lits"], "list", 64),
+        (["help", "convrt"], "convert", 64),
+        (["--versoin"], "--version", 64),
+        (["list", "--fromats"], "--formats", 64),
+        (["list", "--format", "hecic"], "heic", 69),
+        (["info", "-f", "widht", "f.png"], "width", 64),
+        (["info", "--limits", "strct", "f.png"], "strict", 64),
+        (["info", "--limits", "pixls=1", "f.png"], "pixels", 64),
+        (["info", "--coder", "org.coderhost.pgn", "f.png"], "org.coderhost.png", 69),
+        (["convert", "f.png", "-o", "out.jepg"], "jpeg", 69),
+        (["convert", "f.png", "-o", "out", "-f", "wepb"], "webp", 69),
+        (["convert", "f.png", "-o", "out.jpg", "-O", "jpeg.progresive=true"], "jpeg.progressive", 64),
+        (["convert", "f.png", "-o", "out.jpg", "--strip", "exfi"], "exif", 64),
+        (["convert", "f.png", "-o", "{stme}.jpg"], "{stem}", 64),
+        (["convert", "f.png", "-o", "out.jpg", "--qualtiy", "3"], "--quality", 64),
+    ]
+
+    @Test(arguments: slips.indices)
+    func `name what was probably meant`(index: Int) throws {
+        let slip = Self.slips[index]
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("pictures/f.png").bytes, to: "f.png")
+
+        let result = try Tool.run(slip.words, directory: place.path)
+
+        #expect(result.status == slip.status)
+        #expect(result.stdout.isEmpty)
+        #expect(result.stderr.hasPrefix("coderhost: "))
+        let last = result.stderr.split(separator: "\n").last ?? ""
+        let allowed = slip.suggestion == "jpeg" ? ["jpeg", "jpg"] : [slip.suggestion]
+        #expect(allowed.contains { last == "  try: did you mean \($0)?" }, "\(result.stderr)")
+    }
+
+    static let nonsense: [(words: [String], status: Int32)] = [
+        (["x"], 64), (["list", "one"], 64), (["info"], 64), (["convert", "f.png"], 64), (["info", "--json=1", "f.png"], 64),
+        (["info", "--coder"], 64), (["list", "--explain"], 64), (["list", "--format", "zzz"], 69),
+        (["info", "--limits", "side", "f.png"], 64), (["info", "--limits", "side=x", "f.png"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "-q", "101"], 64), (["convert", "f.png", "-o", "o.jpg", "-q", "high"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "--frame", "-1"], 64), (["convert", "f.png", "-o", "o.jpg", "-O", "x"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "-O", "quality=1000"], 64), (["convert", "f.png", "-o", ""], 64),
+        (["convert", "f.png", "-o", "o.jpg", "-O", "jpeg.progressive=maybe"], 64),
+        (["convert", "f.png", "-o", "none/"], 64), (["convert", "f.png", "f.png", "-o", "o.jpg"], 64),
+        (["convert", "f.png", "-o", "o.xyz"], 69),
+    ]
+
+    @Test(arguments: nonsense.indices)
+    func `are not made up, but every refusal says where to look`(index: Int) throws {
+        let (words, status) = Self.nonsense[index]
+        let place = TemporaryDirectory()
+        place.write(Fixture.named("pictures/f.png").bytes, to: "f.png")
+
+        let result = try Tool.run(words, directory: place.path)
+
+        #expect(result.status == status, "\(words)")
+        #expect(!result.stderr.contains("did you mean"), "\(result.stderr)")
+        #expect(result.stderr.hasPrefix("coderhost: "))
+        // A refused value says what would be right, in its message or in a hint.
+        let saysMore = result.stderr.contains("\n  try: ") || result.stderr.contains("above") || result.stderr.contains("neither")
+        #expect(saysMore, "\(result.stderr)")
+        #expect(try Tool.shell("ls -A", directory: place.path).stdout == "f.png\n")
+    }
+}
