@@ -88,7 +88,11 @@ public final class CodersManager: Sendable {
         forcing id: String? = nil, _ body: (DecodeSession) throws(CoderError) -> R
     ) throws(CoderError) -> R {
         let candidates = self.candidates(for: source, forcing: id)
-        if candidates.isEmpty { throw absence(of: source, forcing: id) }
+        if candidates.isEmpty {
+            // The bytes that name the format may still come.
+            if id == nil, !source.isComplete, source.count < FormatSniffer.headCount { throw .needsInput }
+            throw absence(of: source, forcing: id)
+        }
         var attempts: [String] = []
         var last: CoderError?
         for candidate in candidates {

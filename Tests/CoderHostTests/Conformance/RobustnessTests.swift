@@ -1,0 +1,94 @@
+import CoderHost
+import Foundation
+import ImageModel
+import TestSupport
+import Testing
+
+/// Damaged files through the host, in this process: no crash, no hang, and every refusal has a type.
+///
+/// A library that crashes ends the tests. With `CODERHOST_MUTATIONS` (how many in all) and `CODERHOST_TEST_ARTIFACTS`
+/// (a folder) set, each input is first written to `last-mutation` there.
+@Suite(.serialized) struct `Damaged files` {
+    /// What must be refused is damaged as well as what decodes.
+    static let seeds = Fixture.all.filter { $0.byteCount > 0 && $0.format != "none" && !$0.name.hasPrefix("netpbm/") }
+        + Fixture.valid("pnm", "pam").filter { $0.name.hasPrefix("netpbm/") }
+    static let wanted = ProcessInfo.processInfo.environment["CODERHOST_MUTATIONS"].flatMap { Int($0) }
+    static let mutations = wanted ?? 1500
+    static let folder = ProcessInfo.processInfo.environment["CODERHOST_TEST_ARTIFACTS"]
+    /// A limit, so that a wrong size costs no gigabytes, and a time that no small picture needs.
+    static let limits = {
+        var limits = DecodeLimits.strict
+        limits.maxPixels = 4_000_000
+        limits.maxMilliseconds = 20_000
+        return limits
+    }()
+
+    /// Opens, reads everything there is, and answers how it ended; nil = decoded.
+    private func open(_ bytes: [UInt8], forcing coder: String) -> CoderError? {
+        if Self.wanted != nil, let folder = Self.folder { _ = writeFile("\(folder)/last-mutation", bytes) }
+        do throws(CoderError) {
+            try Bench.manager.withSession(ImageSource(bytes), limits: Self.limits, forcing: coder) {
+                session throws(CoderError) in
+                _ = try session.metadata()
+                _ = try session.frames()
+                _ = try session.decodeImage()
+                if let thumbnails = try? session.thumbnails(), !thumbnails.isEmpty { _ = try session.decodeThumbnail(0) }
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func coder(of fixture: Fixture) throws -> String {
+        try #require(Bench.manager.candidates(for: Bench.source(fixture)).first ?? Bench.manager.order(for: fixture.format).first)
+            .descriptor.id
+    }
+
+    /// The codes a damaged file may end with; anything else is a fault of ours.
+    private func isOrdinary(_ error: CoderError) -> Bool {
+        [.corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat].contains(error.code)
+    }
+
+    @Test(arguments: seeds)
+    func `cut at any length are refused or decode`(fixture: Fixture) throws {
+        let bytes = fixture.bytes
+        let coder = try coder(of: fixture)
+        // AV1 and HEVC cost milliseconds each time; the others microseconds.
+        let heavy = fixture.format == "heic" || fixture.format == "avif"
+        let most = Self.wanted != nil ? 400 : heavy ? 24 : 40
+        let step = max(1, bytes.count / most)
+
+        for count in stride(from: 0, to: bytes.count, by: step) {
+            if let error = open(Array(bytes[..<count]), forcing: coder) {
+                #expect(isOrdinary(error), "\(fixture.name) cut to \(count): \(error.code) \(error)")
+            }
+        }
+    }
+
+    @Test func `with wrong bits are refused or decode`() throws {
+        var dice = Dice(seed: 2)
+        for index in 0..<Self.mutations {
+            let fixture = Self.seeds[index % Self.seeds.count]
+            var bytes = fixture.bytes
+            for _ in 0...dice.below(8) { mutate(&bytes, &dice) }
+            if let error = open(bytes, forcing: try coder(of: fixture)), !isOrdinary(error) {
+                Issue.record("mutation \(index) of \(fixture.name): \(error.code) \(error)")
+            }
+        }
+    }
+
+    /// A wrong bit, a wrong byte, a piece that is missing, doubled or moved.
+    private func mutate(_ bytes: inout [UInt8], _ dice: inout Dice) {
+        if bytes.isEmpty { return }
+        // Half of the damage hits the first bytes, where lengths and counts stand.
+        let at = dice.below(dice.below(2) == 0 ? min(bytes.count, 128) : bytes.count)
+        switch dice.below(8) {
+        case 0...3: bytes[at] ^= 1 << UInt8(dice.below(8))
+        case 4: bytes[at] = UInt8(truncatingIfNeeded: dice.next())
+        case 5: bytes[at] = [0, 1, 0x7F, 0x80, 0xFF][dice.below(5)]
+        case 6: bytes.removeSubrange(at..<min(bytes.count, at + 1 + dice.below(16)))
+        default: bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + 1 + dice.below(16))], at: dice.below(bytes.count))
+        }
+    }
+}
