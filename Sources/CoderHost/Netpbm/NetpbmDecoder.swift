@@ -56,7 +56,7 @@ final class NetpbmDecoder: FrameDecoder {
             for y in 0..<header.size.height {
                 if y % 64 == 0 { try context.checkCancellation() }
                 let row = try samples.row()
-                write(row, header, place, y)
+                try write(row, header, place, y)
             }
             return .complete
         }
@@ -70,15 +70,15 @@ final class NetpbmDecoder: FrameDecoder {
             try source.withBytes(start..<end) { row throws(CoderError) in
                 guard row.byteCount == rowBytes else { throw .truncated() }
                 if header.isBitmap {
-                    write((0..<header.size.width).map { row.byte($0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header, place, y)
+                    try write((0..<header.size.width).map { row.byte($0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header, place, y)
                 } else if header.maxValue == 255 {
                     place.withMutableRow(y) { $0.copy(row) }
                 } else if header.maxValue == 65_535 {
                     place.withMutableRow(y) { $0.copySwappingPairs(row) }
                 } else if header.bytesPerSample == 1 {
-                    write((0..<samplesPerRow).map { Int(row.byte($0)) }, header, place, y)
+                    try write((0..<samplesPerRow).map { Int(row.byte($0)) }, header, place, y)
                 } else {
-                    write((0..<samplesPerRow).map { Int(row.byte($0 * 2)) << 8 | Int(row.byte($0 * 2 + 1)) }, header, place, y)
+                    try write((0..<samplesPerRow).map { Int(row.byte($0 * 2)) << 8 | Int(row.byte($0 * 2 + 1)) }, header, place, y)
                 }
             }
         }
@@ -86,11 +86,11 @@ final class NetpbmDecoder: FrameDecoder {
     }
 
     /// Scales samples of 0 … maxval to the full range.
-    private func write(_ samples: [Int], _ header: NetpbmHeader, _ place: CanvasPlace, _ y: Int) {
+    private func write(_ samples: [Int], _ header: NetpbmHeader, _ place: CanvasPlace, _ y: Int) throws(CoderError) {
         let limit = header.maxValue
-        place.withMutableRow(y) { row in
-            for (index, sample) in samples.enumerated() {
-                let value = min(sample, limit)
+        try place.withMutableRow(y) { row throws(CoderError) in
+            for (index, value) in samples.enumerated() {
+                guard value <= limit else { throw .corrupt("a sample of row \(y) is \(value), above \(limit)") }
                 if header.bytesPerSample == 1 {
                     row.setByte(index, UInt8((value * 255 + limit / 2) / limit))
                 } else {
@@ -132,7 +132,10 @@ private struct PlainSamples {
             value = min(value * 10 + Int(bytes[at] - 0x30), 1 << 20)
             at += 1
             // In a plain bitmap the digits need no space between them; 1 is black.
-            if header.isBitmap { return value == 0 ? 1 : 0 }
+            if header.isBitmap {
+                guard value <= 1 else { throw .corrupt("a bit is \(value)", at: header.dataOffset + start) }
+                return 1 - value
+            }
         }
         if at == start { throw .corrupt("a sample is no number", at: header.dataOffset + at) }
         if at == bytes.count && !isComplete { throw .needsInput }

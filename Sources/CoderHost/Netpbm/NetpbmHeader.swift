@@ -46,6 +46,10 @@ struct NetpbmHeader: Hashable {
         guard (1...65_535).contains(maxValue) else { throw .corrupt("the largest sample value is \(maxValue)") }
     }
 
+    private static let fieldNames: Set = ["WIDTH", "HEIGHT", "DEPTH", "MAXVAL"]
+    /// Sides from here on are held against the limits like any other; larger numbers need not be told apart.
+    fileprivate static let largestNumber = 1 << 40
+
     private static func readPAM(
         _ reader: inout TextReader
     ) throws(CoderError) -> (PixelSize, Int, Int, Bool) {
@@ -60,18 +64,19 @@ struct NetpbmHeader: Hashable {
                 type += (type.isEmpty ? "" : " ") + words.dropFirst().joined(separator: " ")
                 continue
             }
-            guard words.count == 2, let value = Int(words[1]), value >= 0, value <= 1 << 31 else {
+            guard Self.fieldNames.contains(String(key)), words.count == 2, let value = Int(words[1]), value >= 0 else {
                 throw .corrupt("the header line \"\(line.prefix(40))\" makes no sense", at: reader.at)
             }
-            fields[String(key)] = value
+            fields[String(key)] = min(value, largestNumber)
         }
         guard let width = fields["WIDTH"], let height = fields["HEIGHT"], let depth = fields["DEPTH"],
             let maxValue = fields["MAXVAL"]
         else { throw .corrupt("the header lacks WIDTH, HEIGHT, DEPTH or MAXVAL") }
-        guard (1...4).contains(depth) else { throw .unsupported("a depth of \(depth) samples") }
+        guard depth > 0 else { throw .corrupt("a depth of no samples") }
+        guard depth <= 4 else { throw .unsupported("a depth of \(depth) samples") }
         let hasAlpha = type.isEmpty ? depth == 2 || depth == 4 : type.hasSuffix("_ALPHA")
         guard hasAlpha == (depth == 2 || depth == 4) else {
-            throw .unsupported("the tuple type \(type.prefix(40)) with \(depth) samples")
+            throw .corrupt("the tuple type \(type.prefix(40)) does not have \(depth) samples")
         }
         return (PixelSize(width, height), depth, maxValue, hasAlpha)
     }
@@ -105,9 +110,8 @@ private struct TextReader {
         var value = 0
         let start = at
         while let byte = next, (0x30...0x39).contains(byte) {
-            value = value * 10 + Int(byte - 0x30)
+            value = min(value * 10 + Int(byte - 0x30), NetpbmHeader.largestNumber)
             at += 1
-            if value > 1 << 31 { throw .corrupt("a number of the header is too large", at: start) }
         }
         if next == nil && !(isComplete && at > start) { throw end() }
         if at == start { throw .corrupt("a number is missing in the header", at: start) }
