@@ -21,10 +21,11 @@ struct CoderHostCommand {
         }
         switch word {
         case "-h", "--help", "help":
-            guard words.count > 1, let command = find(words[1]) else {
+            guard words.count > 1 else {
                 Console.write(overview, to: STDOUT_FILENO)
                 return .success
             }
+            guard let command = find(words[1]) else { return unknown(words[1]) }
             Console.write(command.specification.help, to: STDOUT_FILENO)
             return .success
         case "--version":
@@ -32,14 +33,16 @@ struct CoderHostCommand {
             return .success
         default: break
         }
-        guard let command = find(word) else {
-            let names = commands.map { $0.specification.name }
-            Console.error("coderhost: there is no command \(word)")
-            Console.error(
-                "  try: " + (OptionCheck.nearest(word, names).map { "did you mean \($0)?" } ?? "coderhost --help"))
-            return .usage
-        }
+        guard let command = find(word) else { return unknown(word) }
         return perform(command, Array(words.dropFirst()))
+    }
+
+    private static func unknown(_ word: String) -> ExitCode {
+        let isOption = word.hasPrefix("-")
+        let known = isOption ? ["--help", "--version"] : commands.map { $0.specification.name } + ["help"]
+        Console.error("coderhost: there is no \(isOption ? "option" : "command") \(printable(word))")
+        Console.error("  try: " + (OptionCheck.nearest(word, known).map { "did you mean \($0)?" } ?? "coderhost --help"))
+        return .usage
     }
 
     private static func perform(_ command: any Command.Type, _ words: [String]) -> ExitCode {

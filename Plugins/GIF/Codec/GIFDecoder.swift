@@ -12,6 +12,7 @@ public final class GIFDecoder: AnimationDecoder {
     private var tailError: CoderError?
     private var nextIndex = 0
     private var current: GIFFrame?
+    private var currentIndex = 0
 
     public init(_ session: DecoderSession) throws(CoderError) {
         source = session.source
@@ -70,6 +71,7 @@ public final class GIFDecoder: AnimationDecoder {
         }
         let frame = scanner.frames[nextIndex]
         current = frame
+        currentIndex = nextIndex
         defer { nextIndex += 1 }
         let disposal: Disposal =
             switch frame.disposal {
@@ -100,7 +102,8 @@ public final class GIFDecoder: AnimationDecoder {
         guard let current, surface.size == current.rect.size, pixelFormats.contains(surface.format) else {
             throw CoderError(.misuse, "the surface does not fit the frame")
         }
-        try GIFFrameDecoder(source: source, host: host, frame: current).decode(into: surface)
+        let decoder = GIFFrameDecoder(source: source, host: host, frame: current, isFirst: currentIndex == 0)
+        try decoder.decode(into: surface)
         return .complete
     }
 

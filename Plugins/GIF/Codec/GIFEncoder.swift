@@ -24,9 +24,9 @@ public final class GIFEncoder: ImageEncoder {
 
     public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
         let native = info.nativeFormat
-        let fallback: PixelFormat =
-            native.hasTransparency ? .rgba8 : native.channels == .gray || native.channels == .grayAlpha ? .gray8 : .rgb8
-        return (Self.takes(native) ? [native] : [fallback]) + (native == .rgba8 ? [] : [.rgba8])
+        let isGray = native.channels == .gray || native.channels == .grayAlpha
+        let first = Self.takes(native) ? native : native.hasTransparency ? .rgba8 : isGray ? .gray8 : .rgb8
+        return first == .rgba8 ? [first] : [first, .rgba8]
     }
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {

@@ -6,12 +6,15 @@ struct GIFFrameDecoder {
     private let source: ByteSource
     private let host: HostServices
     private let frame: GIFFrame
+    private let isFirst: Bool
     /// RGBA in memory order, by index.
     private let colors: [UInt32]
 
     private static let black = UInt32(0xFF00_0000).littleEndian
 
-    init(source: ByteSource, host: HostServices, frame: GIFFrame) {
+    /// - Parameter isFirst: whether there is nothing to show without this frame.
+    init(source: ByteSource, host: HostServices, frame: GIFFrame, isFirst: Bool) {
+        self.isFirst = isFirst
         self.source = source
         self.host = host
         self.frame = frame
@@ -60,8 +63,11 @@ struct GIFFrameDecoder {
     private func report(_ outcome: LZWDecoder.Outcome, isEmpty: Bool) throws(CoderError) {
         switch outcome {
         case .cut: throw .truncated()
-        case .invalid: throw .corrupt("the compressed data holds a code without meaning", at: frame.dataOffset)
+        case .invalid where isFirst:
+            throw .corrupt("the compressed data holds a code without meaning", at: frame.dataOffset)
         case .ended where isEmpty: throw .corrupt("the frame has no pixels", at: frame.dataOffset)
+        // One broken picture does not make the others of an animation useless.
+        case .invalid: host.warn("a frame holds a code without meaning; the rest of it is transparent")
         case .ended, .filled: host.warn("a frame has fewer pixels than it says; the rest is transparent")
         }
     }

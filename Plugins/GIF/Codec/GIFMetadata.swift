@@ -27,7 +27,8 @@ struct GIFMetadata {
         for range in scanner.comments where fits(range) {
             let bytes = joined(range)
             // Seven bits are allowed; what is more and no UTF-8 is taken for Latin-1.
-            let text = String(validating: bytes, as: UTF8.self)
+            let text =
+                String(validating: bytes, as: UTF8.self)
                 ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
             blobs.append(MetadataBlob(.text, Array(text.utf8), key: Self.commentKey))
         }

@@ -61,7 +61,8 @@ enum GIFWriter {
 
     private static func hundredths(_ duration: FrameDuration, host: HostServices) -> Int {
         if duration.denominator == 0 { return 0 }
-        let value = (UInt64(duration.numerator) * 200 + UInt64(duration.denominator)) / (2 * UInt64(duration.denominator))
+        let value =
+            (UInt64(duration.numerator) * 200 + UInt64(duration.denominator)) / (2 * UInt64(duration.denominator))
         if value > 0xFFFF { host.warn("GIF cannot show a frame longer than 655.35 s") }
         return Int(min(value, 0xFFFF))
     }

@@ -105,25 +105,6 @@ struct JPEGMetadata {
     }
 }
 
-/// Finds the orientation in an XMP packet.
-///
-/// The packet is not parsed as XML: the property is looked for under its customary prefix, as an attribute
-/// (`tiff:Orientation="6"`) or as an element (`<tiff:Orientation>6</…`).
-///
-/// - Source: XMP part 2 section 3.4, tiff:Orientation.
-enum XMPOrientation {
-    static func read(_ packet: [UInt8]) -> Orientation? {
-        let name = Array("tiff:Orientation".utf8)
-        guard let start = packet.firstIndex(of: name) else { return nil }
-        let between = Array(" \t\r\n=\"'>".utf8)
-        let value = packet[(start + name.count)...].prefix(16).drop { between.contains($0) }
-        guard let digit = value.first, !(value.dropFirst().first.map { (0x30...0x39).contains($0) } ?? false) else {
-            return nil
-        }
-        return Orientation(rawValue: Int(digit) - 0x30)
-    }
-}
-
 extension [UInt8] {
     /// Where `pattern` first occurs.
     fileprivate func firstIndex(of pattern: [UInt8]) -> Int? {

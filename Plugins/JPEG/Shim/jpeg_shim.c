@@ -113,7 +113,9 @@ static void source_skip(j_decompress_ptr c, long count) {
 static int32_t decoder_failure(jpegs_decoder *d) {
     int32_t status = status_of(d->error.msg_code);
     /* ITU-T T.81 B.2.5: a height of 0 announces a DNL marker behind the first scan. */
-    if (d->error.msg_code == JERR_EMPTY_IMAGE && d->c.image_height == 0 && d->c.image_width > 0) return JPEGS_UNSUPPORTED;
+    if (d->error.msg_code == JERR_EMPTY_IMAGE && d->c.image_height == 0 && d->c.image_width > 0) {
+        return JPEGS_UNSUPPORTED;
+    }
     if (d->ended && status == JPEGS_CORRUPT) return JPEGS_TRUNCATED;
     return status;
 }

@@ -66,7 +66,7 @@ final class PNGMetadata {
                 blobs.append(
                     MetadataBlob(.raw, source.bytes(chunk.data), key: chunk.kind == .gAMA ? "gAMA" : "cHRM"))
             case .tEXt, .zTXt, .iTXt:
-                guard fits(chunk) else { continue }
+                guard fits(chunk), intact(chunk) else { continue }
                 try host.checkCancellation()
                 guard let text = try unpack([chunks[0], chunk], with: { $0.text(at: 0) }) else { continue }
                 if text.bytes.count > room {
@@ -85,7 +85,8 @@ final class PNGMetadata {
     // MARK: Single chunks
 
     private func unpackProfile(_ chunk: PNGChunk, header: PNGChunk) throws(CoderError) -> [UInt8]? {
-        guard fits(chunk) else { return nil }
+        // libpng would take a profile with a wrong checksum.
+        guard fits(chunk), intact(chunk) else { return nil }
         return try unpack([header, chunk]) { $0.profile }
     }
 

@@ -24,7 +24,7 @@ struct pngshim_reader {
     uint32_t       width, height;
     uint32_t       first_row, end_row;
     uint64_t       rows_left;
-    uint8_t        interlaced, started;
+    uint8_t        interlaced, started, damaged;
     uint32_t       warning_count;
     char           message[MESSAGE];
     char           warnings[WARNINGS][MESSAGE];
@@ -46,7 +46,11 @@ static void on_error(png_structp png, png_const_charp text) {
 
 static void on_warning(png_structp png, png_const_charp text) {
     pngshim_reader *r = png_get_error_ptr(png);
-    if (r->warning_count < WARNINGS) snprintf(r->warnings[r->warning_count++], MESSAGE, "%s", text ? text : "");
+    /* While rows are missing libpng only warns of broken data, and goes on without it. */
+    if (r->started && r->rows_left) {
+        r->damaged = 1;
+        snprintf(r->message, MESSAGE, "%s", text ? text : "");
+    } else if (r->warning_count < WARNINGS) snprintf(r->warnings[r->warning_count++], MESSAGE, "%s", text ? text : "");
 }
 
 /* Called in front of the first IDAT byte: the last moment for conversions. */
@@ -174,7 +178,7 @@ int32_t pngshim_reader_push(pngshim_reader *r, const uint8_t *bytes, uint64_t co
         r->height = png_get_image_height(r->png, r->info);
         r->interlaced = png_get_interlace_type(r->png, r->info) != PNG_INTERLACE_NONE;
     }
-    return PNGSHIM_OK;
+    return r->damaged ? PNGSHIM_FAILED : PNGSHIM_OK;
 }
 
 void pngshim_reader_header(pngshim_reader *r, pngshim_header *header) {

@@ -171,7 +171,8 @@ int32_t pngshim_writer_rows(pngshim_writer *w, const uint8_t *rows, uint64_t str
 
 int32_t pngshim_writer_end(pngshim_writer *w) {
     if (setjmp(png_jmpbuf(w->png))) return PNGSHIM_FAILED;
-    png_write_end(w->png, w->info);
+    /* Everything of the info stands in front of the pixels already; libpng 1.6.39 would write eXIf again. */
+    png_write_end(w->png, NULL);
     return PNGSHIM_OK;
 }
 

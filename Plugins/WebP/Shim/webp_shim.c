@@ -128,6 +128,8 @@ int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t coun
     VP8StatusCode code = WebPIUpdate(d->incremental, bytes, count);
     int           last = 0;
     if (WebPIDecGetRGB(d->incremental, &last, NULL, NULL, NULL) && last > 0) *rows = (uint32_t)last;
+    /* The picture has another size than the header in front of it said, so the pixels do not fit. */
+    if (code == VP8_STATUS_INVALID_PARAM) return WEBPS_CORRUPT;
     return status_of(code);
 }
 

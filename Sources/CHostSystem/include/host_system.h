@@ -28,6 +28,12 @@ int host_inotify_watch(int descriptor, const char *_Nonnull directory);
 /* Creates a file that did not exist, with the permissions that the umask allows. -1 on failure. */
 int host_create_exclusive(const char *_Nonnull path);
 
+/* A file in a folder that has no name yet and is gone with its descriptor. The flag is `O_TMPFILE`; -1 where unknown. */
+int host_create_unnamed(const char *_Nonnull folder);
+
+/* Gives such a file a name that nothing has. The corresponding function is `linkat`; -1 on failure. */
+int host_give_name(int descriptor, const char *_Nonnull path);
+
 /* Opens an existing file for writing without changing it. -1 on failure. */
 int host_open_for_writing(const char *_Nonnull path);
 

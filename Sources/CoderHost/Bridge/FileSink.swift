@@ -4,11 +4,21 @@ public import ImageModel
 
 /// Writes a file that appears complete or not at all.
 ///
-/// Bytes go to a temporary file beside the target; ``commit()`` renames it. Without a commit nothing remains. A target
+/// Bytes go to a file without a name in the target's folder, which is gone when the process ends, however it ends;
+/// ``commit()`` names it. Where the file system has no such files, a hidden one beside the target is renamed. A target
 /// that is no regular file (a pipe, `/dev/null`, standard output as `-`) is written directly.
 public final class FileSink: OutputSink {
+    private enum Place {
+        case direct
+        case unnamed
+        case hidden(String)
+    }
+
     private let target: String
-    private let temporary: String?
+    /// The target with links followed, so that the file it names is replaced and not the link.
+    private let real: String
+    private let replacing: Bool
+    private let place: Place
     private let file: File
     private let maxBytes: Int
     private var written = 0
@@ -19,54 +29,69 @@ public final class FileSink: OutputSink {
     /// - Throws: `.cannotCreate`; `.cannotCreate` too when the target exists and `replacing` is false.
     public init(path: String, replacing: Bool, limits: DecodeLimits = .default) throws(CoderError) {
         target = path
+        self.replacing = replacing
         maxBytes = limits.maxOutputBytes
+        let existing = path == "-" ? nil : FileStatus.of(path)
+        real = existing == nil ? path : resolvedPath(path) ?? path
         if path == "-" {
-            temporary = nil
+            place = .direct
             file = File(descriptor: dup(STDOUT_FILENO))
             return
         }
-        let existing = FileStatus.of(path)
         if let existing, existing.isDirectory {
             throw CoderError(.cannotCreate, "\(path) is a directory", hint: "name a file, or end the path with /")
         }
         if let existing, !existing.isRegular {
             let descriptor = unsafe host_open_for_writing(path)
             guard descriptor >= 0 else { throw Self.failure(path, .last) }
-            temporary = nil
+            place = .direct
             file = File(descriptor: descriptor)
             return
         }
-        if existing != nil && !replacing {
-            throw CoderError(.cannotCreate, "\(path) exists", hint: "use --overwrite to replace it")
+        if existing != nil && !replacing { throw Self.exists(path) }
+        (file, place) = try Self.create(beside: real)
+        if let existing { _ = fchmod(file.descriptor, existing.mode & 0o7777) }
+    }
+
+    /// Opens a file that nobody takes for the output yet.
+    private static func create(beside path: String) throws(CoderError) -> (File, Place) {
+        let (folder, _) = split(path)
+        if FileStatus.of("/proc/self/fd") != nil {
+            let descriptor = unsafe host_create_unnamed(folder.isEmpty ? "." : folder)
+            if descriptor >= 0 { return (File(descriptor: descriptor), .unnamed) }
         }
-        // A link is followed, so that the file it names is replaced and not the link.
-        let real = existing == nil ? path : resolvedPath(path) ?? path
-        let slash = real.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let folder = slash.map { String(real[...$0]) } ?? ""
-        let name = slash.map { String(real[real.index(after: $0)...]) } ?? real
         var last = SystemError(EEXIST)
         for attempt in 0..<100 {
-            let candidate = "\(folder).\(name.prefix(200)).\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt).tmp"
+            let candidate = hiddenName(beside: path, attempt)
             let descriptor = unsafe host_create_exclusive(candidate)
-            if descriptor >= 0 {
-                temporary = candidate
-                file = File(descriptor: descriptor)
-                if let existing { _ = fchmod(descriptor, existing.mode & 0o7777) }
-                return
-            }
+            if descriptor >= 0 { return (File(descriptor: descriptor), .hidden(candidate)) }
             last = .last
             if last.code != EEXIST { break }
         }
-        throw Self.failure(path, last)
+        throw failure(path, last)
+    }
+
+    private static func split(_ path: String) -> (folder: String, name: String) {
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return (slash.map { String(path[...$0]) } ?? "", slash.map { String(path[path.index(after: $0)...]) } ?? path)
+    }
+
+    private static func hiddenName(beside path: String, _ attempt: Int) -> String {
+        let (folder, name) = split(path)
+        return "\(folder).\(name.prefix(40)).\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt).tmp"
     }
 
     private static func failure(_ path: String, _ error: SystemError) -> CoderError {
         CoderError(.cannotCreate, "\(path) cannot be created: \(error)", hint: "check the folder and its permissions")
     }
 
+    private static func exists(_ path: String) -> CoderError {
+        CoderError(.cannotCreate, "\(path) exists", hint: "choose another name, or allow it to be replaced")
+    }
+
     public func write(_ bytes: RawSpan) throws(CoderError) {
         if maxBytes > 0 && bytes.byteCount > maxBytes - written {
-            throw .limit("the output's byte count", allowed: maxBytes, requested: written + bytes.byteCount)
+            throw .limit("an output byte count of", allowed: maxBytes, requested: written + bytes.byteCount)
         }
         let problem = unsafe bytes.withUnsafeBytes { buffer -> SystemError? in
             var at = 0
@@ -80,24 +105,49 @@ public final class FileSink: OutputSink {
             }
             return nil
         }
-        if let problem { throw CoderError(.inputOutput, "\(target) cannot be written: \(problem)", hint: "check the free space") }
+        if let problem {
+            if problem.code == EPIPE { throw .readerIsGone }
+            throw CoderError(.inputOutput, "\(target) cannot be written: \(problem)", hint: "check the free space")
+        }
         written += bytes.byteCount
     }
 
     /// Makes the output visible under its name.
     ///
-    /// - Throws: `.inputOutput`.
+    /// - Throws: `.inputOutput`; `.cannotCreate` when the target came to exist meanwhile and may not be replaced.
     public func commit() throws(CoderError) {
-        if let temporary {
-            let real = FileStatus.of(target) == nil ? target : resolvedPath(target) ?? target
-            if unsafe rename(temporary, real) != 0 {
-                throw CoderError(.inputOutput, "\(target) cannot be put in place: \(SystemError.last)")
+        switch place {
+        case .direct: break
+        case .hidden(let path): try rename(path)
+        case .unnamed:
+            if unsafe host_give_name(file.descriptor, real) == 0 { break }
+            guard errno == EEXIST else { throw misplaced(.last) }
+            guard replacing else { throw Self.exists(target) }
+            // A file cannot be given the name of another one; it can only be renamed to it.
+            let hidden = Self.hiddenName(beside: real, 0)
+            guard unsafe host_give_name(file.descriptor, hidden) == 0 else { throw misplaced(.last) }
+            do throws(CoderError) { try rename(hidden) } catch {
+                unsafe unlink(hidden)
+                throw error
             }
         }
         isCommitted = true
     }
 
-    deinit {
-        if let temporary, !isCommitted { unsafe unlink(temporary) }
+    private func rename(_ path: String) throws(CoderError) {
+        if unsafe Glibc.rename(path, real) != 0 { throw misplaced(.last) }
     }
+
+    private func misplaced(_ error: SystemError) -> CoderError {
+        CoderError(.inputOutput, "\(target) cannot be put in place: \(error)")
+    }
+
+    deinit {
+        if case .hidden(let path) = place, !isCommitted { unsafe unlink(path) }
+    }
+}
+
+extension CoderError {
+    /// A pipe whose other end was closed: nothing that anybody has to be told.
+    package static let readerIsGone = CoderError(.inputOutput, "nobody reads the output any more")
 }

@@ -10,9 +10,15 @@ import Synchronization
     private let capacity: Int
     private let watermark: Atomic<Int>
     private let complete: Atomic<Bool>
+    /// A large file is read where and when its bytes are needed; there is no memory then.
+    private let file: File?
+
+    /// Files from this size on are not read as a whole: most of what decodes them does so from front to back.
+    private static let readPiecewiseFrom = 8 << 20
 
     /// Copies bytes.
     init(copying bytes: [UInt8]) {
+        file = nil
         capacity = bytes.count
         unsafe memory = LargeMemory.allocate(max(1, capacity))
         guard let memory = unsafe memory else {
@@ -27,6 +33,7 @@ import Synchronization
 
     /// Reserves address space; pages are taken as bytes arrive.
     init(capacity: Int) throws(CoderError) {
+        file = nil
         self.capacity = capacity
         unsafe memory = LargeMemory.allocate(max(1, capacity))
         watermark = Atomic(0)
@@ -49,6 +56,15 @@ import Synchronization
         if maxBytes > 0 && size > maxBytes {
             throw .limit("the input's byte count", allowed: maxBytes, requested: size)
         }
+        if size >= Self.readPiecewiseFrom {
+            unsafe memory = nil
+            capacity = size
+            self.file = file
+            watermark = Atomic(size)
+            complete = Atomic(true)
+            return
+        }
+        self.file = nil
         // A pipe has no size: memory grows by doubling until its end is seen.
         var room = size > 0 ? size : 1 << 16
         guard var target = unsafe LargeMemory.allocate(room) else {
@@ -131,12 +147,16 @@ import Synchronization
 
     func bytes(_ range: Range<Int>) -> [UInt8] {
         let part = range.clamped(to: 0..<available)
+        if let file { return (try? file.bytes(at: part.lowerBound, count: part.count)) ?? [] }
         guard let memory = unsafe memory, !part.isEmpty else { return [] }
         return unsafe Array(UnsafeRawBufferPointer(start: memory + part.lowerBound, count: part.count))
     }
 
-    func withBytes<R, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
-        let view = unsafe UnsafeRawBufferPointer(start: memory, count: available)
+    /// Lends a range, cut to what is there.
+    func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+        if file != nil { return try bytes(range).withSpan(body) }
+        let part = range.clamped(to: 0..<available)
+        let view = unsafe UnsafeRawBufferPointer(start: memory.map { unsafe $0 + part.lowerBound }, count: part.count)
         return try unsafe body(view.bytes)
     }
 
@@ -145,7 +165,7 @@ import Synchronization
         let complete = isComplete
         return unsafe cpi_source(
             size: UInt32(MemoryLayout<cpi_source>.size),
-            kind: complete ? CPI_SOURCE_MEMORY : CPI_SOURCE_GROWING,
+            kind: file != nil ? CPI_SOURCE_READER : complete ? CPI_SOURCE_MEMORY : CPI_SOURCE_GROWING,
             length: complete ? UInt64(available) : CPI_LENGTH_UNKNOWN,
             bytes: memory.map { unsafe UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) },
             ctx: Unmanaged.passUnretained(self).toOpaque(),
@@ -157,6 +177,12 @@ import Synchronization
                 let complete = storage.isComplete
                 let available = UInt64(storage.available)
                 let part = offset >= available ? 0 : min(count, available - offset)
+                if part > 0, let file = storage.file {
+                    // The file may have become shorter since: fewer bytes, not the end of the process.
+                    let count = unsafe pread(file.descriptor, buffer, Int(part), Int(offset))
+                    unsafe copied.pointee = UInt64(max(0, count))
+                    return count < 0 ? CPI_IO : CPI_OK
+                }
                 if part > 0, let memory = unsafe storage.memory {
                     unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: memory + Int(offset), byteCount: Int(part))
                 }

@@ -22,7 +22,7 @@ final class LibraryResolver {
 
     /// Whether a library of the plugin is only found relative to the plugin's own place.
     func needsOrigin(_ image: ELFImage, in folder: String) -> Bool {
-        image.runPath.contains { $0.contains("$ORIGIN") || $0.contains("${ORIGIN}") }
+        image.runPath.contains { $0.hasPrefix("$ORIGIN") || $0.hasPrefix("${ORIGIN}") }
             && image.needed.contains { locate($0, runPath: [], folder: folder) == nil && !isMapped($0) }
     }
 

@@ -67,8 +67,8 @@ final class NetpbmDecoder: FrameDecoder {
             let start = header.dataOffset + y * rowBytes
             let end = start + rowBytes
             guard end <= source.count else { throw source.isComplete ? .truncated() : .needsInput }
-            source.withBytes { bytes in
-                let row = bytes.extracting(start..<end)
+            try source.withBytes(start..<end) { row throws(CoderError) in
+                guard row.byteCount == rowBytes else { throw .truncated() }
                 if header.isBitmap {
                     write((0..<header.size.width).map { row.byte($0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header, place, y)
                 } else if header.maxValue == 255 {

@@ -129,7 +129,10 @@ public final class CodersManager: Sendable {
     /// Why nothing can decode this: an unknown format, or plugins that would serve it but are not usable.
     private func absence(of source: ImageSource, forcing id: String?) -> CoderError {
         if let id {
-            return CoderError(.noCoder, "there is no usable coder \(id)", hint: "see coderhost list")
+            let known = coders.map(\.descriptor).filter { $0.roles.contains(.decode) }.map(\.id)
+            return CoderError(
+                .noCoder, "there is no usable coder \(id)",
+                hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" } ?? "see coderhost list --formats")
         }
         if source.count == 0 { return CoderError(.unrecognizedFormat, "it is empty") }
         let sniffer = source.sniffer
@@ -214,7 +217,8 @@ public final class CodersManager: Sendable {
         return EncodeReport(coder: best.descriptor.id, warnings: context.warnings)
     }
 
-    private func absence(ofEncoderFor format: ImageFormat) -> CoderError {
+    /// Why nothing can write this format.
+    package func absence(ofEncoderFor format: ImageFormat) -> CoderError {
         let snapshot = registry.snapshot
         var reasons: [String] = []
         for record in snapshot.plugins where !record.status.isUsable {
@@ -222,10 +226,12 @@ public final class CodersManager: Sendable {
                 reasons.append("\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
             }
         }
-        let known = Set(snapshot.coders.filter { $0.descriptor.roles.contains(.encode) }
-            .flatMap { $0.descriptor.formats.map(\.id.id) }).sorted()
+        let formats = snapshot.coders.filter { $0.descriptor.roles.contains(.encode) }.flatMap(\.descriptor.formats)
+        let known = Set(formats.map(\.id.id)).sorted()
+        let mistyped = OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
         return CoderError(
-            .noCoder, "no usable coder writes \(format)", hint: "formats that can be written: \(known.joined(separator: ", "))",
+            .noCoder, "no usable coder writes \(format)",
+            hint: mistyped.map { "did you mean \($0)?" } ?? "formats that can be written: \(known.joined(separator: ", "))",
             attempts: reasons)
     }
 }

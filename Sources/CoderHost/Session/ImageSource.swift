@@ -16,7 +16,8 @@ public final class ImageSource: Sendable {
 
     /// Reads a whole file, or standard input for `-`.
     ///
-    /// The bytes are read, not mapped: a mapped file that somebody else makes shorter would end the process.
+    /// The bytes are read, not mapped: a mapped file that somebody else makes shorter would end the process. A large
+    /// regular file is read piece by piece while it is decoded, and must not be changed meanwhile.
     /// - Throws: `.notFound`, `.inputOutput`, `.limitExceeded`.
     public init(path: String, limits: DecodeLimits = .default) throws(CoderError) {
         name = path
@@ -46,9 +47,9 @@ public final class ImageSource: Sendable {
     /// Copies a part, cut to what is there.
     public func bytes(_ range: Range<Int>) -> [UInt8] { storage.bytes(range) }
 
-    /// Lends all bytes that are there now.
-    public func withBytes<R, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
-        try storage.withBytes(body)
+    /// Lends a part, cut to what is there.
+    public func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
+        try storage.withBytes(range, body)
     }
 
     /// What a sniffer looks at.

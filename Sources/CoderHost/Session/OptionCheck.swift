@@ -22,7 +22,10 @@ public enum OptionCheck {
     private static func examine(
         _ key: String, _ value: OptionValue, _ option: PluginManifest.Option
     ) throws(CoderError) {
-        func fail(_ what: String) -> CoderError { .invalidArgument("option \(key): \(value) \(what)") }
+        func fail(_ what: String) -> CoderError {
+            let shown = if case .real(let number) = value { JSONValue.real(number).text } else { "\(value)" }
+            return .invalidArgument("option \(key): \(shown) \(what)")
+        }
         let number: Double?
         switch (option.kind, value) {
         case (.bool, .bool), (.string, .string), (.bytes, .bytes): return
@@ -34,7 +37,7 @@ public enum OptionCheck {
                 throw fail("is none of \(option.values.joined(separator: ", "))")
             }
             return
-        default: throw fail("is no \(option.kind.rawValue)")
+        default: throw fail("is \(option.kind.negation)")
         }
         if let number {
             if let minimum = option.minimum, number < minimum { throw fail("is below \(JSONValue.real(minimum).text)") }
@@ -65,7 +68,7 @@ public enum OptionCheck {
         case .string, .enum: value = .string(text)
         case .bytes: value = .bytes(Array(text.utf8))
         }
-        guard let value else { throw .invalidArgument("option \(key): \"\(text)\" is no \(option.kind.rawValue)") }
+        guard let value else { throw .invalidArgument("option \(key): \"\(text)\" is \(option.kind.negation)") }
         return value
     }
 
@@ -76,18 +79,32 @@ public enum OptionCheck {
         return best.1
     }
 
-    /// Insertions, deletions and replacements between two words.
+    /// Insertions, deletions, replacements and swaps of neighbours between two words.
     private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        var before: [Int] = []
         var row = Array(0...b.count)
         for (i, x) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var next = [i + 1]
             for (j, y) in b.enumerated() {
-                let cost = min(row[j] + 1, row[j + 1] + 1, diagonal + (x == y ? 0 : 1))
-                diagonal = row[j + 1]
-                row[j + 1] = cost
+                var best = min(row[j + 1] + 1, next[j] + 1, row[j] + (x == y ? 0 : 1))
+                if i > 0, j > 0, x == b[j - 1], a[i - 1] == y { best = min(best, before[j - 1] + 1) }
+                next.append(best)
             }
+            before = row
+            row = next
         }
         return row[b.count]
+    }
+}
+
+extension PluginManifest.Option.Kind {
+    /// What to say of a value that is of another kind.
+    fileprivate var negation: String {
+        switch self {
+        case .bool: "neither true nor false"
+        case .i64: "no whole number"
+        case .f64: "no number"
+        case .string, .bytes, .enum: "no text"
+        }
     }
 }

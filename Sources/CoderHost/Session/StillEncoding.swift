@@ -65,6 +65,8 @@ struct StillEncoding {
             switch blob.kind {
             case .exif:
                 if let orientation { blob.bytes = ExifOrientation.replacing(blob.bytes, with: orientation) }
+            case .xmp:
+                if let orientation { blob.bytes = XMPOrientation.replacing(blob.bytes, with: orientation) }
             case .icc:
                 if let model = Self.colorModel(ofProfile: blob.bytes), model != Self.colorModel(of: format) {
                     context.warn("the \(model) profile does not fit the written pixels: it is left out")

@@ -22,15 +22,18 @@ extension ParsedArguments {
                 case "default": limits = .default
                 case "strict": limits = .strict
                 case "off": limits = .off
-                default: throw UsageError("--limits knows the profiles default, strict and off, not \"\(part)\"")
+                default:
+                    throw UsageError(
+                        "--limits knows the profiles default, strict and off, not \"\(part)\"",
+                        hint: OptionCheck.nearest(String(part), ["default", "strict", "off"]).map { "did you mean \($0)?" })
                 }
                 continue
             }
             guard pair.count == 2, let number = Self.quantity(String(pair[1])) else {
                 throw UsageError("--limits \"\(part)\" is not of the form name=number (k, M and G are understood)")
             }
-            guard let member = unsafe Self.limitNames.first(where: { $0.name == pair[0] }) else {
-                let names = unsafe Self.limitNames.map(\.name)
+            guard let member = Self.limitNames.first(where: { $0.name == pair[0] }) else {
+                let names = Self.limitNames.map(\.name)
                 throw UsageError(
                     "--limits has no \"\(pair[0])\"",
                     hint: OptionCheck.nearest(String(pair[0]), names).map { "did you mean \($0)?" }
@@ -41,7 +44,7 @@ extension ParsedArguments {
         return limits
     }
 
-    nonisolated(unsafe) static let limitNames: [(name: String, path: WritableKeyPath<DecodeLimits, Int>)] = [
+    static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
         ("side", \.maxSide), ("pixels", \.maxPixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
         ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
         ("metadata", \.maxMetadataBytes), ("ratio", \.maxRatio), ("scans", \.maxScans), ("nesting", \.maxNesting),

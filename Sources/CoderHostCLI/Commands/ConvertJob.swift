@@ -12,6 +12,8 @@ struct ConvertJob {
     private let kept: Set<MetadataBlob.Kind>
     private let shared: [(key: String, value: OptionValue)]
     private let rawOptions: [(key: String, text: String)]
+    /// What this call has written, and from which input.
+    private var written: [FileIdentity: String] = [:]
 
     struct Outcome {
         var input: String
@@ -99,27 +101,45 @@ struct ConvertJob {
 
     // MARK: One file
 
-    func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
+    mutating func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
+        // A format that nobody writes is refused before anything is decoded.
+        let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { host.manager.fileExtension(of: $0) }
+        if let wanted = format(of: name), !host.manager.canEncode(to: wanted) {
+            throw host.manager.absence(ofEncoderFor: wanted)
+        }
         let source = try ImageSource(path: file, limits: limits)
         let image = try decode(source)
         let output = target.path(for: file, number: number, size: image.info.size) { host.manager.fileExtension(of: $0) }
-        let format = try outputFormat(output, image)
+        let format = format(of: output) ?? host.manager.defaultFormat(hasAlpha: image.info.hasAlpha)
         let path = output.hasFormatPlaceholder ? output.named(host.manager.fileExtension(of: format)) : output.path
         let options = try encodeOptions(format)
-        if path != "-", !target.mayReplaceInput, FileStatus.of(path)?.identity == FileStatus.of(file)?.identity,
-            FileStatus.of(path)?.isRegular == true
-        {
-            throw CoderError(.cannotCreate, "\(path) is the input itself", hint: "use --overwrite to replace it")
-        }
+        try examine(path, file)
         if path == "-" && Console.outputIsTerminal {
             throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
         }
         let sink = try FileSink(path: path, replacing: target.mayReplace, limits: limits)
         let report = try host.manager.encode(image, to: format, options: options.known, into: sink)
         try sink.commit()
+        if path != "-", let status = FileStatus.of(path), status.isRegular { written[status.identity] = file }
         return Outcome(
             input: file, output: path, inputFormat: image.format, outputFormat: format, size: image.info.size,
             decoder: image.coder, encoder: report.coder, warnings: image.warnings + options.warnings + report.warnings)
+    }
+
+    /// Refuses to write over the input, over another input's output, and what may not be replaced.
+    private func examine(_ path: String, _ file: String) throws(CoderError) {
+        guard path != "-", let status = FileStatus.of(path), status.isRegular else { return }
+        if !target.mayReplaceInput, status.identity == FileStatus.of(file)?.identity {
+            throw CoderError(.cannotCreate, "\(path) is the input itself", hint: "use --overwrite to replace it")
+        }
+        if let earlier = written[status.identity] {
+            throw CoderError(
+                .cannotCreate, "\(path) was just written from \(earlier)",
+                hint: "use a template that tells them apart, such as '{stem}-{n}.png' or '{stem}-{ext}.png'")
+        }
+        if !target.mayReplace {
+            throw CoderError(.cannotCreate, "\(path) exists", hint: "choose another name, or leave out --no-overwrite")
+        }
     }
 
     private func decode(_ source: ImageSource) throws(CoderError) -> DecodedImage {
@@ -147,17 +167,13 @@ struct ConvertJob {
         }
     }
 
-    private func outputFormat(_ output: OutputTarget.Name, _ image: DecodedImage) throws(CoderError) -> ImageFormat {
+    /// The format that was asked for, by name or by the output's ending; nil where nothing was said.
+    private func format(of output: OutputTarget.Name) -> ImageFormat? {
         if let format { return format }
-        if output.hasFormatPlaceholder || output.path == "-" {
-            return host.manager.defaultFormat(hasAlpha: image.info.hasAlpha)
-        }
-        guard let suffix = output.suffix else {
-            return host.manager.defaultFormat(hasAlpha: image.info.hasAlpha)
-        }
-        if let format = host.manager.format(ofExtension: suffix) { return format }
-        // A device such as /dev/null has no name to go by; anything else with an unknown ending is a mistake.
-        return ImageFormat(suffix)
+        // A device such as /dev/null has no ending to go by.
+        guard !output.hasFormatPlaceholder, output.path != "-", let suffix = output.suffix else { return nil }
+        // An ending that nobody knows is a mistake, not a reason to choose.
+        return host.manager.format(ofExtension: suffix) ?? ImageFormat(suffix)
     }
 
     /// Options as the encoder's schema reads them; shared switches that mean nothing to it are only mentioned.
@@ -170,6 +186,9 @@ struct ConvertJob {
                 options[key] = value
             } else if key != OptionKey.lossless {
                 warnings.append("\(format) has no \(key): it is ignored")
+            } else if encoder.options.contains(where: { $0.key == OptionKey.quality }) {
+                // An encoder with a quality but without this switch always loses something.
+                warnings.append("\(format) cannot be lossless: --lossless is ignored")
             }
         }
         for (key, text) in rawOptions {

@@ -14,7 +14,9 @@ enum DoctorCommand: Command {
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
         let plugins = host.plugins
-        let problems = plugins.filter { !$0.status.isUsable && $0.status.state != .disabled }
+        // What somebody decided is no problem.
+        let setAside = plugins.filter { $0.status.state == .disabled || $0.status.state == .shadowed }
+        let problems = plugins.filter { !$0.status.isUsable && !setAside.contains($0) }
         let missing = Catalogue.plugins.filter { known in
             !plugins.contains { $0.manifest?.id == known.manifest.id && $0.status.isUsable }
         }
@@ -32,8 +34,10 @@ enum DoctorCommand: Command {
             Console.out("  \(directory.path)  (\(directory.origin.rawValue)): \(state)")
         }
         Console.out("")
-        Console.out("Plugins: \(plugins.filter(\.status.isUsable).count) usable, \(problems.count) with a problem")
-        for plugin in problems {
+        Console.out(
+            "Plugins: \(plugins.filter(\.status.isUsable).count) usable, \(setAside.count) set aside, "
+                + "\(problems.count) with a problem")
+        for plugin in problems + setAside {
             Console.out("  \(plugin.path)")
             Console.out("    \(plugin.status.state.word): \(plugin.status.reason)")
             if !plugin.status.remedy.isEmpty { Console.out("    try: \(plugin.status.remedy)") }
@@ -43,7 +47,7 @@ enum DoctorCommand: Command {
         }
         Console.out("")
         let limits = host.configuration.limits
-        unsafe Console.out("Limits (--limits): " + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
+        Console.out("Limits (--limits): " + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
             .joined(separator: " "))
         Console.out("Isolation: none; plugins run inside this process, so use only plugins you trust")
         return problems.isEmpty ? .success : .unavailable

@@ -15,16 +15,18 @@ enum InfoCommand: Command {
         options: [
             OptionSpecification("--frames", help: "also every frame's place, duration, blend and disposal"),
             OptionSpecification("--hash", help: "also SHA-256 of the pixels (RGBA8, straight alpha)"),
-            OptionSpecification("-f", "--field", value: "FIELD", help: "print only this field's value (may be repeated)"),
-            OptionSpecification("--coder", value: "ID", help: "use this coder and no other"),
+            OptionSpecification("-f", "--field", value: "FIELD", help: "print only these fields' values, a line each (comma-separated or repeated)"),
+            OptionSpecification("--coder", value: "ID", help: "use this coder and no other (default: the best)"),
         ])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
         let limits = try arguments.limits()
+        let fields = arguments.all("--field").flatMap { $0.split(separator: ",").map(String.init) }
+        // A field that has to be worked for is worked for when it is asked for.
         let wanted = Report.Wanted(
-            frames: arguments.has("--frames"), hash: arguments.has("--hash"), coder: arguments.value("--coder"))
-        let fields = arguments.all("--field")
+            frames: arguments.has("--frames") || fields.contains("frames"),
+            hash: arguments.has("--hash") || fields.contains("pixel_sha256"), coder: arguments.value("--coder"))
         for field in fields where !Report.fieldNames.contains(field) {
             throw UsageError(
                 "there is no field \(field)",
@@ -191,7 +193,7 @@ struct Report {
         func value(_ key: String) -> JSONValue { members.first { $0.key == key }?.value ?? .null }
         func plain(_ value: JSONValue) -> String { value.string ?? (value == .null ? "" : value.text) }
         guard fields.isEmpty else { return fields.map { plain(value($0)) } }
-        var line = "\(plain(value("file"))): \(plain(value("format"))) \(plain(value("width")))x\(plain(value("height")))"
+        var line = "\(printable(plain(value("file")))): \(plain(value("format"))) \(plain(value("width")))x\(plain(value("height")))"
         line += ", \(plain(value("pixel_format"))), \(plain(value("bit_depth"))) bit"
         if let count = value("frame_count").integer, count != 1 { line += ", \(count) frames" }
         if value("is_animated").bool == true {

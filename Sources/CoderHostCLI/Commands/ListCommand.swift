@@ -104,7 +104,13 @@ enum ListCommand: Command {
     private static func listFormat(
         _ id: String, _ host: CoderHost, explain: Bool, asJSON: Bool
     ) throws(UsageError) -> ExitCode {
-        let order = host.manager.order(for: ImageFormat(id))
+        var id = id
+        var order = host.manager.order(for: ImageFormat(id))
+        if order.isEmpty, let named = host.manager.format(ofExtension: id) {
+            // An extension will do for a name: --format jpg.
+            id = named.id
+            order = host.manager.order(for: named)
+        }
         let unused = host.plugins.filter { plugin in
             !plugin.status.isUsable
                 && (plugin.manifest?.coders ?? []).contains { $0.formats.contains { $0.id.id == id } }

@@ -1,12 +1,27 @@
 import CoderHost
 import ImageModel
 
+/// A name as it is shown: what would move a terminal's cursor or colours is written out.
+func printable(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\n": result += "\\n"
+        case "\t": result += "\\t"
+        case _ where scalar.properties.generalCategory == .control: result += "\\u{\(String(scalar.value, radix: 16))}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result
+}
+
 extension CoderError {
     /// The lines for a person: what, which file, why, and what to try.
     func lines(file: String) -> [String] {
-        var result = ["coderhost: \(file): \(message)" + (coder.map { " [\($0)]" } ?? "")]
-        result += attempts.map { "  tried: \($0)" }
-        if let hint { result.append("  try: \(hint)") }
+        var result = ["coderhost: \(printable(file)): \(printable(message))" + (coder.map { " [\($0)]" } ?? "")]
+        result += attempts.map { "  tried: \(printable($0))" }
+        if let hint { result.append("  try: \(printable(hint))") }
         return result
     }
 

@@ -40,9 +40,14 @@ internal import PNGShim
     ///
     /// - Throws: `.corrupt` with libpng's words.
     func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= source.available)
-        guard let base = unsafe source.baseAddress else { return }
-        if unsafe pngshim_reader_push(reader, base + range.lowerBound, UInt64(range.count)) == PNGSHIM_OK { return }
+        // Piece by piece, so that a large file need not be in memory.
+        let status = source.withBytes(range) { bytes in
+            unsafe bytes.withUnsafeBytes { piece in
+                unsafe pngshim_reader_push(
+                    reader, piece.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(piece.count))
+            }
+        }
+        if status == PNGSHIM_OK { return }
         let words = unsafe String(cString: pngshim_reader_message(reader))
         var error = CoderError.corrupt("the picture is damaged: \(words)", at: range.lowerBound)
         error.domain = "libpng"

@@ -76,9 +76,10 @@ enum WebPContainer {
         let status = unsafe webps_first_frame(bytes, count, &raw)
         if status != WEBPS_OK { throw WebPLibrary.error(status) }
         let start = min(Int(raw.offset), count)
+        let end = min(start + Int(raw.size), count)
         return Frame(
             rect: PixelRect(x: Int(raw.x), y: Int(raw.y), width: Int(raw.width), height: Int(raw.height)),
-            hasAlpha: raw.has_alpha != 0, isComplete: raw.is_complete != 0, bytes: start..<min(start + Int(raw.size), count))
+            hasAlpha: raw.has_alpha != 0, isComplete: raw.is_complete != 0, bytes: start..<end)
     }
 
     /// Where the first whole chunk of a kind stands; nil where there is none, or none yet.
@@ -88,7 +89,8 @@ enum WebPContainer {
         var offset: UInt64 = 0
         var size: UInt64 = 0
         guard let (bytes, count) = try? unsafe view(source, nil),
-            unsafe webps_find_chunk(bytes, count, kind.rawValue, &offset, &size) != 0, offset + size <= UInt64(count)
+            unsafe webps_find_chunk(bytes, count, kind.rawValue, &offset, &size) != 0,
+            offset + size <= UInt64(count)
         else { return nil }
         return Int(offset)..<Int(offset + size)
     }

@@ -1,0 +1,35 @@
+/// Finds and changes the orientation in an XMP packet.
+///
+/// The packet is not parsed as XML: the property is looked for under its customary prefix, as an attribute
+/// (`tiff:Orientation="6"`) or as an element (`<tiff:Orientation>6</…`); nothing is rewritten but the digit.
+///
+/// - Source: XMP part 2 section 3.4, tiff:Orientation.
+public enum XMPOrientation {
+    /// The stored orientation; nil when there is none or it is none of 1 … 8.
+    public static func read(_ packet: [UInt8]) -> Orientation? {
+        locate(packet).flatMap { Orientation(rawValue: Int(packet[$0]) - 0x30) }
+    }
+
+    /// The same packet with the orientation set to `orientation`; unchanged when it has none.
+    public static func replacing(_ packet: [UInt8], with orientation: Orientation) -> [UInt8] {
+        guard let place = locate(packet) else { return packet }
+        var copy = packet
+        copy[place] = UInt8(0x30 + orientation.rawValue)
+        return copy
+    }
+
+    /// Where the one digit of the value stands.
+    private static func locate(_ packet: [UInt8]) -> Int? {
+        let name = Array("tiff:Orientation".utf8)
+        guard packet.count > name.count else { return nil }
+        let last = packet.count - name.count
+        guard let start = (0...last).first(where: {
+            packet[$0] == name[0] && packet[$0..<$0 + name.count].elementsEqual(name)
+        }) else { return nil }
+        let between = Array(" \t\r\n=\"'>".utf8)
+        let digits = UInt8(0x30)...0x39
+        let value = packet[(start + name.count)...].prefix(16).drop { between.contains($0) }
+        guard let first = value.first, digits.contains(first) else { return nil }
+        return value.dropFirst().first.map(digits.contains) == true ? nil : value.startIndex
+    }
+}

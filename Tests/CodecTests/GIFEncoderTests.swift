@@ -1,0 +1,199 @@
+import CoderPluginKit
+import GIFCodec
+import ImageModel
+import Testing
+
+private struct Given {
+    var pixels: [UInt8]
+    var info: FrameInfo
+}
+
+private func encode(
+    _ size: PixelSize, _ format: PixelFormat, _ frames: [Given], loops: LoopCount = .unknown,
+    options: CoderOptions = [:], blobs: [MetadataBlob] = []
+) throws -> [UInt8] {
+    let encoder = try GIFEncoder(EncoderSession(options: options))
+    let sink = ByteSink()
+    var info = ImageInfo(size: size, nativeFormat: format)
+    info.loopCount = loops
+    info.frameCount = frames.count
+    try encoder.begin(info, to: sink)
+    for blob in blobs { #expect(try encoder.add(blob)) }
+    for frame in frames {
+        let buffer = try PixelBuffer(size: frame.info.rect.size, format: format)
+        let stride = buffer.bytesPerRow
+        for y in 0..<buffer.size.height {
+            buffer.withMutableRow(y) { row in
+                for x in 0..<stride {
+                    row.storeBytes(of: frame.pixels[y * stride + x], toByteOffset: x, as: UInt8.self)
+                }
+            }
+        }
+        try encoder.add(frame.info, pixels: Surface(buffer))
+    }
+    try encoder.finish()
+    return sink.written
+}
+
+/// Frames of the same size, drawn one over the other by the rules of disposal.
+private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
+    var canvas = [UInt8](repeating: 0, count: size.width * size.height * 4)
+    return frames.map { frame in
+        let before = canvas
+        let rect = frame.info.rect
+        func each(_ body: (Int, Int) -> Void) {
+            for y in 0..<rect.height {
+                for x in 0..<rect.width {
+                    body((y * rect.width + x) * 4, ((rect.y + y) * size.width + rect.x + x) * 4)
+                }
+            }
+        }
+        each { from, to in
+            if frame.pixels[from + 3] != 0 { canvas.replaceSubrange(to..<to + 4, with: frame.pixels[from..<from + 4]) }
+        }
+        defer {
+            switch frame.info.disposal {
+            case .keep: break
+            case .background: each { _, to in canvas.replaceSubrange(to..<to + 4, with: [0, 0, 0, 0]) }
+            case .previous: canvas = before
+            }
+        }
+        return canvas
+    }
+}
+
+@Suite struct `GIF encoder` {
+    private static let canvas = PixelRect(x: 0, y: 0, width: 2, height: 2)
+
+    @Test(arguments: [1, 2, 3, 5, 17, 200, 256])
+    func `keeps up to 256 colours as they are`(_ count: Int) throws {
+        let size = PixelSize(67, 41)
+        let pixels = (0..<67 * 41).flatMap { index -> [UInt8] in
+            let color = index * 7 % count
+            return color == 3 ? [0, 0, 0, 0] : [UInt8(color), UInt8(255 - color), UInt8(color / 2), 255]
+        }
+        let bytes = try encode(
+            size, .rgba8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))])
+        let (info, frames) = try decodeGIF(bytes)
+        #expect(info.hasAlpha == (count > 3) && info.loopCount == .plays(1))
+        #expect(frames.map(\.pixels) == [pixels])
+        #expect(giflibFrames(bytes)?.map(\.pixels) == [pixels])
+    }
+
+    /// Long enough for the table of codes to fill several times, and with runs for codes before they are known.
+    @Test(arguments: [1, 2, 200]) func `packs pixels so that giflib unpacks them`(_ run: Int) throws {
+        let size = PixelSize(300, 200)
+        var state: UInt32 = 1
+        let pixels = (0..<60000).map { index -> UInt8 in
+            if index % run == 0 { state = state &* 1_664_525 &+ 1_013_904_223 }
+            return UInt8(state >> 24)
+        }
+        let bytes = try encode(
+            size, .gray8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))])
+        let expected = pixels.flatMap { gray -> [UInt8] in [gray, gray, gray, 255] }
+        #expect(giflibFrames(bytes)?.first?.pixels == expected)
+        #expect(try decodeGIF(bytes).frames.first?.pixels == expected)
+    }
+
+    @Test func `makes 256 of many colours that stay close`() throws {
+        let size = PixelSize(64, 64)
+        let pixels = (0..<4096).flatMap { index -> [UInt8] in
+            let (x, y) = (UInt8(index % 64), UInt8(index / 64))
+            return [x * 4, y * 4, (x + y) * 2]
+        }
+        for isDithered in [true, false] {
+            let bytes = try encode(
+                size, .rgb8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))],
+                options: ["gif.dither": .bool(isDithered)])
+            let got = try decodeGIF(bytes).frames[0].pixels
+            var (total, drift) = (0, [0, 0, 0])
+            for index in 0..<4096 {
+                for channel in 0..<3 {
+                    let difference = Int(got[index * 4 + channel]) - Int(pixels[index * 3 + channel])
+                    total += abs(difference)
+                    drift[channel] += difference
+                }
+            }
+            // 256 colours over a plane of 64 × 64 steps: a cell is four steps of 4 wide, the mean distance about 4.
+            #expect(total / (3 * 4096) <= 8)
+            // Dithering moves errors about; it must not make the picture brighter or darker.
+            #expect(drift.allSatisfy { abs($0) / 4096 <= 1 })
+        }
+    }
+
+    @Test func `takes half transparent pixels for one or the other`() throws {
+        let pixels: [UInt8] = [1, 2, 3, 128, 1, 2, 3, 127, 1, 2, 3, 255, 9, 9, 9, 0]
+        let bytes = try encode(
+            PixelSize(2, 2), .rgba8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: Self.canvas))])
+        #expect(try decodeGIF(bytes).frames[0].pixels == [1, 2, 3, 255, 0, 0, 0, 0, 1, 2, 3, 255, 0, 0, 0, 0])
+    }
+
+    @Test(arguments: [LoopCount.infinite, .plays(1), .plays(2), .plays(65536)])
+    func `gives back how often it is played`(_ count: LoopCount) throws {
+        let frame = Given(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
+        #expect(try decodeGIF(encode(PixelSize(1, 1), .rgb8, [frame], loops: count)).info.loopCount == count)
+    }
+
+    @Test func `gives back frames, durations and disposal`() throws {
+        let given = [
+            Given(
+                pixels: [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4],
+                info: FrameInfo(index: 0, rect: Self.canvas, duration: .milliseconds(95), disposal: .keep)),
+            Given(
+                pixels: [4, 4, 4],
+                info: FrameInfo(
+                    index: 1, rect: PixelRect(x: 1, y: 0, width: 1, height: 1), duration: FrameDuration(1, over: 3),
+                    blend: .over, disposal: .previous)),
+            Given(
+                pixels: [7, 8, 9],
+                info: FrameInfo(
+                    index: 2, rect: PixelRect(x: 0, y: 1, width: 1, height: 1), duration: .unknown, blend: .over,
+                    disposal: .background)),
+        ]
+        let bytes = try encode(PixelSize(2, 2), .rgb8, given, loops: .infinite)
+        let frames = try decodeGIF(bytes).frames
+        #expect(frames.map(\.info.rect) == given.map(\.info.rect))
+        #expect(frames.map(\.info.disposal) == [.keep, .previous, .background])
+        // 9.5, 33.3 and no hundredths of a second
+        #expect(frames.map(\.info.duration.numerator) == [10, 33, 0])
+        #expect(frames[1].pixels == [4, 4, 4, 255] && frames[2].pixels == [7, 8, 9, 255])
+        #expect(giflibFrames(bytes)?.map(\.pixels) == frames.map(\.pixels))
+    }
+
+    @Test func `lets replacing frames show through where they have holes`() throws {
+        let pictures: [[UInt8]] = [
+            [1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255, 0, 0, 0, 0],
+            [0, 0, 0, 0, 5, 5, 5, 255, 0, 0, 0, 0, 6, 6, 6, 255],
+            [7, 7, 7, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        ]
+        let given = pictures.enumerated().map {
+            Given(pixels: $0.element, info: FrameInfo(index: $0.offset, rect: Self.canvas, blend: .source))
+        }
+        let frames = try decodeGIF(encode(PixelSize(2, 2), .rgba8, given)).frames
+        #expect(composited(frames, PixelSize(2, 2)) == pictures)
+    }
+
+    @Test func `carries comments and XMP`() throws {
+        let blobs = [
+            MetadataBlob(.xmp, Array("<x:xmpmeta>ž</x:xmpmeta>".utf8)),
+            MetadataBlob(.text, [UInt8](repeating: 0x62, count: 700), key: "Comment"),
+        ]
+        let frame = Given(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
+        let bytes = try encode(PixelSize(1, 1), .rgb8, [frame], blobs: blobs)
+        let decoder = try GIFDecoder(DecoderSession(source: ByteSource(bytes)))
+        _ = try decoder.readHeader()
+        #expect(try decoder.metadata() == blobs)
+        #expect(giflibFrames(bytes)?.count == 1)
+    }
+
+    @Test func `refuses what GIF cannot hold`() throws {
+        let large = ImageInfo(size: PixelSize(65536, 1), nativeFormat: .rgb8)
+        #expect(throws: CoderError.self) { try GIFEncoder(EncoderSession()).begin(large, to: ByteSink()) }
+        let encoder = try GIFEncoder(EncoderSession())
+        let deep = ImageInfo(size: PixelSize(1, 1), nativeFormat: .rgba16)
+        #expect(try encoder.acceptedFormats(for: deep) == [.rgba8])
+        try encoder.begin(ImageInfo(size: PixelSize(1, 1), nativeFormat: .rgb8), to: ByteSink())
+        #expect(try !encoder.add(MetadataBlob(.icc, [1])))
+        #expect(throws: CoderError.self) { try encoder.finish() }
+    }
+}

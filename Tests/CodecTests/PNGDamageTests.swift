@@ -1,0 +1,102 @@
+import CoderPluginKit
+import ImageModel
+import PNGCodec
+import Testing
+
+@Suite struct `PNG from a growing source` {
+    private static let rows = (0..<20).flatMap { y -> [UInt8] in [0, UInt8(y + 1), UInt8(y + 101)] }
+    private static let file = HandmadePNG(2, 20, depth: 8, type: 0, rows: rows)
+    private static let samples = (0..<20).flatMap { y -> [Int] in [y + 1, y + 101] }
+
+    @Test(arguments: [1, 2, 7, 50])
+    func `shows rows from the top as they arrive`(_ step: Int) throws {
+        let states = try growPNG(Self.file.bytes, by: step)
+        #expect(states.last == Self.samples)
+        #expect(step > 2 || states.count >= 20)
+        for state in states {
+            let filled = state.prefix { $0 != 0 }
+            #expect(Array(filled) == Array(Self.samples.prefix(filled.count)))
+            #expect(state.dropFirst(filled.count).allSatisfy { $0 == 0 })
+        }
+    }
+
+    @Test func `needs input until the first byte of pixels is near`() throws {
+        for count in 0..<Self.file.dataOffset {
+            let source = ByteSource(Self.file.bytes, arrived: count)
+            let decoder = try PNGDecoder(DecoderSession(source: source))
+            #expect(throws: CoderError.needsInput) { try decoder.readHeader() }
+        }
+    }
+
+    @Test func `first shows an interlaced picture as blocks`() throws {
+        // 8 × 8 in one pass of one pixel: the block covers everything.
+        let file = HandmadePNG(8, 8, depth: 8, type: 0, interlaced: true, rows: [0, 200] + [0, 100, 0, 50, 60])
+        let source = ByteSource(file.bytes, arrived: file.dataOffset + 7 + 2)
+        let decoder = try PNGDecoder(DecoderSession(source: source))
+        let info = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: info.size, format: .gray8)
+        let outcome = try decoder.decode(DecodeRequest(wantsPartial: true), into: Surface(buffer))
+        #expect(outcome == .partial(PixelRect(x: 0, y: 0, width: 8, height: 8)))
+        #expect(DecodedPNG(info: info, buffer: buffer, blobs: []).samples == [Int](repeating: 200, count: 64))
+    }
+}
+
+@Suite struct `PNG that is broken` {
+    private static let file = HandmadePNG(2, 4, depth: 8, type: 0, rows: [0, 1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 8])
+
+    @Test func `keeps the rows in front of the place where the file ends`() throws {
+        let bytes = Array(Self.file.bytes.prefix(Self.file.dataOffset + 7 + 7))
+        let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
+        let info = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: info.size, format: .gray8)
+        #expect { try decoder.decode(DecodeRequest(), into: Surface(buffer)) } throws: {
+            ($0 as? CoderError)?.code == .truncated
+        }
+        #expect(DecodedPNG(info: info, buffer: buffer, blobs: []).samples == [1, 2, 3, 4, 0, 0, 0, 0])
+    }
+
+    @Test func `reports every cut as truncated, or as complete once all rows are there`() throws {
+        let bytes = Self.file.bytes
+        for count in 8..<bytes.count {
+            let code = pngFailure(Array(bytes.prefix(count)))
+            #expect(code == .truncated || code == nil && count >= Self.file.dataOffset + 19, "cut at \(count)")
+        }
+    }
+
+    @Test func `is truncated when the compressed data ends in front of the last row`() {
+        var short = Self.file
+        short.rows.removeLast(3)
+        #expect(pngFailure(short.bytes) == .truncated)
+    }
+
+    @Test func `is corrupt when a critical chunk has another checksum`() {
+        for offset in [16, Self.file.dataOffset + 9] {
+            var bytes = Self.file.bytes
+            bytes[offset + 3] ^= 1
+            #expect(pngFailure(bytes) == .corrupt, "offset \(offset)")
+        }
+    }
+
+    @Test func `loses an ancillary chunk with another checksum and nothing else`() throws {
+        let damaged = ["pHYs": be32(1) + be32(1) + [1], "eXIf": ExifOrientation.blob(.left), "tEXt": [0x41, 0, 0x42]]
+        for (name, data) in damaged {
+            let picture = try decodePNG(onePixelPNG(before: [pngChunk(name, data, damaged: true)]).bytes)
+            #expect(picture.samples == [10, 20, 30])
+            #expect(picture.info.density == nil && picture.info.orientation == nil && picture.blobs.isEmpty)
+        }
+    }
+
+    @Test func `is refused by its header`() {
+        #expect(
+            pngFailure([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0B] + Self.file.bytes.dropFirst(8)) == .notMine)
+        #expect(pngFailure(HandmadePNG.signature + pngChunk("IDAT", [])) == .corrupt)
+        #expect(pngFailure(HandmadePNG.signature + pngChunk("CgBI", [0, 0, 0, 0])) == .unsupportedFeature)
+        #expect(pngFailure(HandmadePNG(0, 1, depth: 8, type: 0, rows: []).bytes) == .corrupt)
+        #expect(pngFailure(HandmadePNG(1, 1, depth: 8, type: 3, rows: [0, 0]).bytes) == .corrupt)
+        #expect(pngFailure(HandmadePNG(1, 1, depth: 4, type: 2, rows: [0, 0]).bytes) == .corrupt)
+        #expect(pngFailure(onePixelPNG(before: [pngChunk("QqQq", [])]).bytes) == .corrupt)
+        var limits = DecodeLimits.default
+        limits.maxSide = 1
+        #expect(pngFailure(Self.file.bytes, limits: limits) == .limitExceeded)
+    }
+}

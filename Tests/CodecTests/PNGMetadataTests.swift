@@ -1,0 +1,96 @@
+import ImageModel
+import Testing
+
+@Suite struct `PNG metadata` {
+    @Test func `is handed out verbatim`() throws {
+        let exif = ExifOrientation.blob(.right)
+        let latin: [UInt8] = Array("Title".utf8) + [0, 0xE9]
+        let international = Array("Author".utf8) + [0, 0, 0, 0, 0] + Array("Žofie".utf8)
+        let packed = Array("Note".utf8) + [0, 0] + storedZlib(Array("deflated".utf8))
+        let xmp = Array("XML:com.adobe.xmp".utf8) + [0, 0, 0, 0, 0] + Array("<x/>".utf8)
+        let picture = try decodePNG(
+            onePixelPNG(
+                before: [
+                    pngChunk("iCCP", Array("p".utf8) + [0, 0] + storedZlib(iccProfile())),
+                    pngChunk("gAMA", be32(45455)),
+                    pngChunk("tEXt", latin), pngChunk("zTXt", packed), pngChunk("pHYs", be32(2835) + be32(5669) + [1]),
+                ], after: [pngChunk("iTXt", international), pngChunk("iTXt", xmp), pngChunk("eXIf", exif)]
+            ).bytes)
+        #expect(picture.samples == [10, 20, 30])
+        #expect(picture.info.color == ColorDescription(hasProfile: true))
+        #expect(picture.info.density == .perMeter(x: 2835, y: 5669))
+        #expect(picture.info.orientation == .right)
+        #expect(picture.blob(.icc) == iccProfile())
+        #expect(picture.blob(.exif) == exif)
+        #expect(picture.blob(.xmp) == Array("<x/>".utf8))
+        #expect(picture.blob(.text, "Title") == Array("é".utf8))
+        #expect(picture.blob(.text, "Author") == Array("Žofie".utf8))
+        #expect(picture.blob(.text, "Note") == Array("deflated".utf8))
+        #expect(picture.blob(.raw, "gAMA") == be32(45455))
+        #expect(picture.blobs.count == 7)
+    }
+
+    @Test func `says what the colours mean`() throws {
+        let cicp = pngChunk("cICP", [9, 16, 0, 1])
+        let points = CodePoints(primaries: 9, transfer: 16, matrix: 0, isFullRange: true)
+        #expect(try decodePNG(onePixelPNG().bytes).info.color == ColorDescription())
+        #expect(
+            try decodePNG(onePixelPNG(before: [pngChunk("sRGB", [0])]).bytes).info.color
+                == ColorDescription(codePoints: .sRGB))
+        let preferred = ColorDescription(codePoints: points, prefersCodePoints: true)
+        #expect(try decodePNG(onePixelPNG(before: [cicp]).bytes).info.color == preferred)
+        #expect(try decodePNG(onePixelPNG(before: [cicp, pngChunk("sRGB", [0])]).bytes).info.color == preferred)
+        #expect(try decodePNG(onePixelPNG(before: [pngChunk("sRGB", [0]), cicp]).bytes).info.color == preferred)
+    }
+
+    @Test func `leaves a broken profile out`() throws {
+        var wrong = iccProfile()
+        wrong[36] = 0x41
+        let files = [
+            pngChunk("iCCP", Array("p".utf8) + [0, 0] + storedZlib(wrong)),
+            pngChunk("iCCP", Array("p".utf8) + [0, 0, 0x78, 0x01, 0xFF]),
+            pngChunk("iCCP", Array("p".utf8) + [0, 0] + storedZlib(iccProfile()), damaged: true),
+        ]
+        for broken in files {
+            let picture = try decodePNG(onePixelPNG(before: [broken]).bytes)
+            #expect(picture.samples == [10, 20, 30])
+            #expect(!picture.info.color.hasProfile && picture.blob(.icc) == nil)
+        }
+    }
+
+    @Test func `is bounded, packed and unpacked`() throws {
+        var limits = DecodeLimits.default
+        limits.maxMetadataBytes = 1000
+        // zlib of 20 000 times "a", from Python's zlib.compress(b"a" * 20000, 9).
+        let bomb = bombOfLetters
+        let file = onePixelPNG(
+            before: [
+                pngChunk("zTXt", Array("Bomb".utf8) + [0, 0] + bomb),
+                pngChunk("tEXt", Array("Long".utf8) + [0] + [UInt8](repeating: 0x61, count: 2000)),
+                pngChunk("tEXt", Array("Short".utf8) + [0, 0x61]),
+            ])
+        #expect(try decodePNG(file.bytes).blob(.text, "Bomb")?.count == 20000)
+        let bounded = try decodePNG(file.bytes, limits: limits)
+        #expect(bounded.blobs.allSatisfy { $0.bytes.count <= 1000 })
+        #expect(bounded.blob(.text, "Short") == [0x61])
+        // Many texts within the limit of one are not all within it.
+        let many = onePixelPNG(
+            before: (0..<20).map { pngChunk("tEXt", Array("T\($0)".utf8) + [0] + [UInt8](repeating: 0x61, count: 200)) }
+        )
+        #expect(try decodePNG(many.bytes, limits: limits).blobs.count == 5)
+    }
+
+    @Test func `of an animation does not keep the default image from being a still`() throws {
+        let file = onePixelPNG(before: [
+            pngChunk("acTL", be32(2) + be32(0)), pngChunk("fcTL", [UInt8](repeating: 0, count: 26)),
+        ])
+        let info = try decodePNG(file.bytes).info
+        #expect(info.isAnimated && info.frameCount == 1)
+    }
+}
+
+private let bombOfLetters: [UInt8] = [
+    0x78, 0xDA, 0xED, 0xC1, 0x31, 0x01, 0x00, 0x00, 0x00, 0xC2, 0xA0, 0xAC, 0xEB, 0x5F, 0xC2, 0x1A,
+    0x1E, 0x40, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0xF0, 0x60, 0x62, 0xF9, 0x9B, 0xD4,
+]

@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built command, run as a process of its own.
+enum Tool {
+    static let path = "\(Repository.products)/coderhost"
+
+    /// A folder without plugins, and without anybody's settings.
+    static let nowhere = TemporaryDirectory()
+
+    /// Variables under which only what a test names is seen.
+    static let environment: [String: String?] = [
+        "CODERHOST_PLUGIN_PATH": nil, "HOME": nowhere.path, "XDG_DATA_HOME": nil, "XDG_CONFIG_HOME": nil,
+    ]
+
+    /// Runs the command with the plugins that stand beside it.
+    static func run(
+        _ arguments: String..., input: [UInt8] = [], directory: String? = nil, environment more: [String: String?] = [:]
+    ) throws -> CommandResult {
+        try run(arguments, input: input, directory: directory, environment: more)
+    }
+
+    static func run(
+        _ arguments: [String], input: [UInt8] = [], directory: String? = nil, environment more: [String: String?] = [:]
+    ) throws -> CommandResult {
+        let result = try TestSupport.run(
+            [path] + arguments, input: input, directory: directory,
+            environment: environment.merging(more) { _, wanted in wanted }, timeout: .seconds(120))
+        #expect(!result.timedOut && result.status >= 0, "coderhost \(arguments) hung or crashed: \(result.status)")
+        return result
+    }
+
+    /// Runs a script in which `"$coderhost"` is the command.
+    static func shell(_ script: String, directory: String? = nil, environment more: [String: String?] = [:]) throws -> CommandResult {
+        let result = try TestSupport.run(
+            ["bash", "-euo", "pipefail", "-c", script], directory: directory,
+            environment: environment.merging(["coderhost": path]) { _, new in new }.merging(more) { _, wanted in wanted },
+            timeout: .seconds(120))
+        #expect(!result.timedOut, "the script hung")
+        return result
+    }
+
+    /// A copy of the command in a folder of its own, with copies of these plugins beside it.
+    ///
+    /// The system's folders are still looked at, so a test must not expect that there is nothing else.
+    static func copy(plugins: [String] = [], into folder: TemporaryDirectory) throws -> String {
+        for name in ["coderhost"] + plugins.map({ "libcoder-\($0).so" }) {
+            try FileManager.default.copyItem(atPath: "\(Repository.products)/\(name)", toPath: folder.file(name))
+        }
+        return folder.file("coderhost")
+    }
+}
+
+/// A JSON document that was parsed by somebody else's parser.
+struct Document {
+    let value: Any?
+
+    init(_ text: String) {
+        value = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+    }
+
+    private init(value: Any?) { self.value = value is NSNull ? nil : value }
+
+    subscript(key: String) -> Document { Document(value: (value as? [String: Any])?[key]) }
+    subscript(index: Int) -> Document {
+        let items = list
+        return index < items.count ? items[index] : Document(value: nil)
+    }
+
+    var text: String? { value as? String }
+    var number: Double? { (value as? NSNumber)?.doubleValue }
+    var integer: Int? { (value as? NSNumber)?.intValue }
+    var bool: Bool? { value as? Bool }
+    var keys: Set<String> { Set((value as? [String: Any] ?? [:]).keys) }
+    var list: [Document] { (value as? [Any] ?? []).map { Document(value: $0) } }
+    var exists: Bool { value != nil }
+}
+
+extension CommandResult {
+    /// One document a line.
+    var documents: [Document] { stdout.split(separator: "\n").map { Document(String($0)) } }
+    var lines: [String] { stdout.split(separator: "\n", omittingEmptySubsequences: true).map(String.init) }
+}

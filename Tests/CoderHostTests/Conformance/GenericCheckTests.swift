@@ -1,0 +1,121 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+/// The check that every coder has to pass with every file: V1 … V5, V8 and V9.
+///
+/// V6, V7 and V10 ask for thumbnails and for scaling while encoding, which are not there yet.
+@Suite struct `Generic coder check` {
+    static let stills = Fixture.valid.filter { ($0.expect?.frameCount ?? 1) == 1 }
+    static let foreign = [
+        "1@2x.gif", "IndexedPNG.png", "MonochromeTestImage.jpg", "RGBA16PNG.png", "TestAnimatedImageMemory.webp",
+        "TestEXIF.png", "TestHDR.avif", "TestHDR.heic", "TestHDR.jpeg", "TestICCProfile.jpg", "TestImage.gif",
+        "TestImage.heic", "TestImage.heif", "TestImage.jpg", "TestImage.png", "TestImageAnimated.webp",
+        "TestLoopCount.gif",
+    ].map(ForeignPicture.init)
+
+    @Test(arguments: Fixture.valid)
+    func `V1 the bytes name the format`(fixture: Fixture) {
+        // Without a name, so that nothing but the bytes can say it.
+        let candidates = Bench.manager.candidates(for: ImageSource(fixture.bytes))
+
+        #expect(candidates.first?.format == fixture.format)
+        #expect(candidates.first?.isCertain == true)
+    }
+
+    @Test(arguments: Fixture.valid)
+    func `V2 some coder can decode it`(fixture: Fixture) {
+        #expect(Bench.manager.canDecode(ImageSource(fixture.bytes)))
+    }
+
+    @Test(arguments: Fixture.valid)
+    func `V3 it decodes, to the pixels of another decoder`(fixture: Fixture) throws {
+        let image = try Bench.decode(fixture)
+
+        #expect(image.format == fixture.format)
+        let expect = try #require(fixture.expect)
+        #expect(expect.bitDepth == nil || image.info.bitDepth == expect.bitDepth)
+        #expect(expect.hasAlpha == nil || image.info.hasAlpha == expect.hasAlpha)
+        #expect(expect.orientation == nil || image.info.orientation?.rawValue == expect.orientation)
+        #expect((expect.colorProfile == "icc") == (image.blob(.icc) != nil))
+        if let digest = expect.pixelSHA256 { #expect(try PixelHash.hex(image.pixels) == digest) }
+    }
+
+    @Test func `V4 every frame of an animation has the size of the whole`() throws {
+        let source = Bench.source(Fixture.named("pictures/three-frames.gif"))
+
+        let (info, sizes) = try Bench.manager.withSession(source) { session throws(CoderError) in
+            var sizes: [PixelSize] = []
+            for frame in try session.frames() { sizes.append(try session.decodeFrame(frame.index).pixels.size) }
+            return (session.info, sizes)
+        }
+
+        #expect(info.isAnimated)
+        #expect(sizes == [PixelSize](repeating: PixelSize(31, 17), count: 3))
+    }
+
+    @Test(arguments: Fixture.valid)
+    func `V5 it has the width and the height that another decoder says`(fixture: Fixture) throws {
+        let image = try Bench.decode(fixture)
+
+        #expect(image.pixels.size == fixture.expect?.size)
+        #expect(image.info.size == fixture.expect?.size)
+    }
+
+    @Test(arguments: Fixture.valid)
+    func `V8 its format can be written`(fixture: Fixture) {
+        #expect(Bench.manager.canEncode(to: fixture.format))
+    }
+
+    @Test(arguments: stills)
+    func `V9 what was written and read again is the same picture`(fixture: Fixture) throws {
+        let target = Bench.target(fixture.format)
+        let image = try Bench.decode(fixture)
+        // The host turns 16 bits into what the format has, and CMYK into RGB; neither is what is asked here.
+        try #require(image.pixels.format.numeric == .unorm)
+        let isDeep = image.pixels.format.bits > 8
+        let isLossless = target.options.bool("lossless") == true
+        let again = try Bench.passThrough(
+            image, fixture.format, options: isDeep && isLossless ? CoderOptions() : target.options)
+
+        #expect(again.format == fixture.format)
+        #expect(again.info.frameCount == 1)
+        guard image.pixels.format.channels != .cmyk else { return }
+        let (first, second) = (try image.seen(), try again.seen())
+        #expect(first.size == second.size)
+        #expect(first.visible.difference(second.visible) <= target.tolerance)
+    }
+
+    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: foreign)
+    func `V1 V2 V3 V5 V8 V9 hold for the pictures of the library this project follows`(picture: ForeignPicture) throws {
+        let image = try picture.decode()
+        #expect(!image.info.size.isEmpty)
+        #expect(Bench.manager.canEncode(to: image.format))
+
+        // The fastest effort: the picture matters, not its size.
+        let effort: CoderOptions =
+            switch image.format {
+            case "heic", "avif", "webp": ["effort": .integer(0)]
+            default: [:]
+            }
+        let again = try Bench.passThrough(image, image.format, options: effort)
+
+        #expect(again.format == image.format)
+        let (first, second) = (try image.seen(), try again.seen())
+        #expect(first.size == second.size)
+        // Lossy formats at their usual quality; another picture would be tens away.
+        #expect(first.visible.difference(second.visible) < 6)
+    }
+}
+
+extension Pixels {
+    /// Colour that nobody can see may change.
+    var visible: Pixels {
+        var copy = self
+        for at in stride(from: 0, to: samples.count, by: 4) where samples[at + 3] == 0 {
+            for channel in 0..<3 { copy.samples[at + channel] = 0 }
+        }
+        return copy
+    }
+}
