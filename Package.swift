@@ -62,7 +62,7 @@ let rooms = [
     room("PNG", "png", libraries: ["png"]),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("GIF", "gif"),
-    room("HEIF", "heif", libraries: ["heif", "dav1d", "aom"]),
+    room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),
 ]
 
 let package = Package(

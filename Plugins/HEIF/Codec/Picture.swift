@@ -11,6 +11,8 @@ struct Picture {
     let isPremultiplied: Bool
     let codePoints: CodePoints?
     let profile: Range<Int>?
+    /// Whether it is one AV1 stream, not put together from others.
+    let isAV1: Bool
     /// Whether cropping is the only transform.
     let isOnlyCropped: Bool
 
@@ -32,6 +34,7 @@ struct Picture {
             default: break
             }
         }
+        isAV1 = item.type == "av01"
         // libheif puts every derived picture together as RGB, overlays with 8 bits.
         self.isGray = isGray && !item.isDerived
         self.depth = item.type == "iovl" ? 8 : depth

@@ -1,14 +1,17 @@
 // av1_decoder.cpp - an AV1 decoder for libheif's decoder interface, over the same dav1d that libheif has built in.
 //
 // The built-in one starts a thread per processor and lets a stream allocate frames of 2^30 pixels, whatever the file's
-// header says. This one takes both numbers from the session. It is registered per context, so no other user of libheif
-// in the process meets it.
+// header says. This one takes both numbers from the session, and where it can it hands out RGB (colors.cpp): libheif
+// 1.15 gives nobody the YCbCr planes, it converts before anything else, and not well. It is registered per context, so
+// no other user of libheif in the process meets it.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
 
 #include <dav1d/dav1d.h>
 #include <libheif/heif_plugin.h>
+
+#include <utility>
 
 thread_local ShimDecodeSettings shim_decode_settings;
 
@@ -86,54 +89,98 @@ heif_error next(Decoder &decoder, Dav1dPicture &picture)
     }
 }
 
-heif_error convert(const Dav1dPicture &picture, heif_image **out)
+heif_error add_plane(heif_image *image, heif_channel channel, int width, int height, int depth, uint8_t **start,
+                     int *stride)
 {
-    static const heif_chroma chromas[] = {
-        heif_chroma_monochrome, heif_chroma_420, heif_chroma_422, heif_chroma_444};
+    heif_error result = heif_image_add_plane(image, channel, width, height, depth);
+    if (result.code == heif_error_Ok) *start = heif_image_get_plane(image, channel, stride);
+    return result;
+}
+
+// The planes as they are.
+heif_error copy(const Dav1dPicture &picture, heif_image *image)
+{
     static const heif_channel channels[] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
-    const bool gray = picture.p.layout == DAV1D_PIXEL_LAYOUT_I400;
-    heif_image *image = nullptr;
-    heif_error result = heif_image_create(
-        picture.p.w, picture.p.h, gray ? heif_colorspace_monochrome : heif_colorspace_YCbCr,
-        chromas[picture.p.layout], &image);
-    if (result.code) return result;
-    std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
-
-    std::unique_ptr<heif_color_profile_nclx, void (*)(heif_color_profile_nclx *)> nclx(
-        heif_nclx_color_profile_alloc(), heif_nclx_color_profile_free);
-    const Dav1dSequenceHeader *header = picture.seq_hdr;
-    // A code point that libheif does not know leaves "unspecified", as its own decoder means to.
-    heif_nclx_color_profile_set_color_primaries(nclx.get(), uint16_t(header->pri));
-    heif_nclx_color_profile_set_transfer_characteristics(nclx.get(), uint16_t(header->trc));
-    heif_nclx_color_profile_set_matrix_coefficients(nclx.get(), uint16_t(header->mtrx));
-    nclx->full_range_flag = header->color_range != 0;
-    heif_image_set_nclx_color_profile(image, nclx.get());
-
-    for (int i = 0; i < (gray ? 1 : 3); i++) {
+    for (int i = 0; i < (picture.p.layout == DAV1D_PIXEL_LAYOUT_I400 ? 1 : 3); i++) {
         const bool half_width = i > 0 && picture.p.layout != DAV1D_PIXEL_LAYOUT_I444;
         const bool half_height = i > 0 && picture.p.layout == DAV1D_PIXEL_LAYOUT_I420;
         const int width = half_width ? (picture.p.w + 1) / 2 : picture.p.w;
         const int height = half_height ? (picture.p.h + 1) / 2 : picture.p.h;
-        result = heif_image_add_plane(image, channels[i], width, height, picture.p.bpc);
-        if (result.code) return result;
+        uint8_t *to = nullptr;
         int stride = 0;
-        uint8_t *to = heif_image_get_plane(image, channels[i], &stride);
+        heif_error result = add_plane(image, channels[i], width, height, picture.p.bpc, &to, &stride);
+        if (result.code) return result;
         const auto from = static_cast<const uint8_t *>(picture.data[i]);
         const size_t bytes = size_t(width) * (picture.p.bpc > 8 ? 2 : 1);
         for (int y = 0; y < height; y++) {
             std::memcpy(to + size_t(y) * size_t(stride), from + ptrdiff_t(y) * picture.stride[i > 0], bytes);
         }
     }
+    return success();
+}
+
+heif_error copy_as_rgb(const Dav1dPicture &picture, const ShimColors &colors, heif_image *image)
+{
+    static const heif_channel channels[] = {heif_channel_R, heif_channel_G, heif_channel_B};
+    uint8_t *planes[3] = {};
+    int strides[3] = {};
+    for (int i = 0; i < 3; i++) {
+        heif_error result = add_plane(image, channels[i], picture.p.w, picture.p.h, 8, &planes[i], &strides[i]);
+        if (result.code) return result;
+    }
+    ShimYCbCr from = {};
+    for (int i = 0; i < 3; i++) {
+        from.planes[i] = static_cast<const uint8_t *>(picture.data[i]);
+        from.strides[i] = int(picture.stride[i > 0]);
+    }
+    from.width = picture.p.w;
+    from.height = picture.p.h;
+    from.shift_x = picture.p.layout != DAV1D_PIXEL_LAYOUT_I444;
+    from.shift_y = picture.p.layout == DAV1D_PIXEL_LAYOUT_I420;
+    if (shim_rgb_planes(from, colors, planes, strides)) return success();
+    return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "there is not enough memory");
+}
+
+heif_error convert(const Dav1dPicture &picture, bool wants_rgb, heif_image **out)
+{
+    static const heif_chroma chromas[] = {
+        heif_chroma_monochrome, heif_chroma_420, heif_chroma_422, heif_chroma_444};
+    const Dav1dSequenceHeader *header = picture.seq_hdr;
+    const ShimColors told = {uint32_t(header->pri), uint32_t(header->mtrx), header->color_range != 0};
+    const ShimColors &colors = shim_decode_settings.has_colors ? shim_decode_settings.colors : told;
+    const bool gray = picture.p.layout == DAV1D_PIXEL_LAYOUT_I400;
+    const bool rgb = wants_rgb && !gray && picture.p.bpc == 8 && shim_knows_colors(colors);
+    heif_image *image = nullptr;
+    heif_error result = heif_image_create(
+        picture.p.w, picture.p.h,
+        rgb ? heif_colorspace_RGB : gray ? heif_colorspace_monochrome : heif_colorspace_YCbCr,
+        rgb ? heif_chroma_444 : chromas[picture.p.layout], &image);
+    if (result.code) return result;
+    std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
+
+    std::unique_ptr<heif_color_profile_nclx, void (*)(heif_color_profile_nclx *)> nclx(
+        heif_nclx_color_profile_alloc(), heif_nclx_color_profile_free);
+    // A code point that libheif does not know leaves "unspecified", as its own decoder means to.
+    heif_nclx_color_profile_set_color_primaries(nclx.get(), uint16_t(header->pri));
+    heif_nclx_color_profile_set_transfer_characteristics(nclx.get(), uint16_t(header->trc));
+    heif_nclx_color_profile_set_matrix_coefficients(nclx.get(), uint16_t(header->mtrx));
+    nclx->full_range_flag = told.full_range;
+    heif_image_set_nclx_color_profile(image, nclx.get());
+
+    result = rgb ? copy_as_rgb(picture, colors, image) : copy(picture, image);
+    if (result.code) return result;
     *out = owned.release();
     return success();
 }
 
 heif_error decode(void *raw, heif_image **out)
 {
+    // Whatever comes after the colours is alpha.
+    const bool wants_rgb = std::exchange(shim_decode_settings.wants_rgb, false);
     Dav1dPicture picture = {};
     heif_error result = next(*static_cast<Decoder *>(raw), picture);
     if (result.code) return result;
-    result = convert(picture, out);
+    result = convert(picture, wants_rgb, out);
     dav1d_picture_unref(&picture);
     return result;
 }

@@ -125,13 +125,22 @@ bool describe(const heif_image *image, heif_channel channel, uint32_t width, uin
     return true;
 }
 
+// The code points that the file itself gives the picture.
+bool colors_of(const heif_image_handle *handle, ShimColors *colors)
+{
+    heif_color_profile_nclx *nclx = nullptr;
+    if (heif_image_handle_get_nclx_color_profile(handle, &nclx).code != heif_error_Ok || !nclx) return false;
+    *colors = {uint32_t(nclx->color_primaries), uint32_t(nclx->matrix_coefficients), nclx->full_range_flag != 0};
+    heif_nclx_color_profile_free(nclx);
+    return true;
 }
 
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t may_skip_crop,
-                         heif_shim_picture *picture, heif_shim_error *error)
+}
+
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
+                         uint8_t may_skip_crop, heif_shim_picture *picture, heif_shim_error *error)
 {
     return guarded(error, [&] {
-        shim_decode_settings = decoder->settings;
         heif_image_handle *handle = decoder->primary;
         std::unique_ptr<heif_image_handle, void (*)(const heif_image_handle *)> owned(
             nullptr, heif_image_handle_release);
@@ -144,6 +153,10 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
         decoder->image = nullptr;
         const heif_colorspace space = as_gray ? heif_colorspace_monochrome : heif_colorspace_RGB;
         const heif_chroma chroma = as_gray ? heif_chroma_monochrome : heif_chroma_444;
+        ShimDecodeSettings settings = decoder->settings;
+        settings.wants_rgb = own_colors && !as_gray;
+        settings.has_colors = colors_of(handle, &settings.colors);
+        shim_decode_settings = settings;
         heif_error result = heif_decode_image(handle, &decoder->image, space, chroma, nullptr);
         heif_shim_picture found = {};
         if (may_skip_crop && result.subcode == heif_suberror_Invalid_clean_aperture) {
@@ -151,6 +164,7 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
                 heif_decoding_options_alloc(), heif_decoding_options_free);
             options->ignore_transformations = 1;
             found.skipped_crop = 1;
+            shim_decode_settings = settings;
             result = heif_decode_image(handle, &decoder->image, space, chroma, options.get());
         }
         if (result.code) return report(result, error);
@@ -237,18 +251,6 @@ void stretch_row(const Plane &plane, uint32_t y, uint32_t width, Out *out, uint3
     }
 }
 
-void rgb8_row(const Plane *planes, uint32_t y, uint32_t width, uint8_t *out)
-{
-    const uint8_t *r = planes[0].start + y * planes[0].stride;
-    const uint8_t *g = planes[1].start + y * planes[1].stride;
-    const uint8_t *b = planes[2].start + y * planes[2].stride;
-    for (uint32_t x = 0; x < width; x++) {
-        out[3 * uint64_t(x)] = r[x];
-        out[3 * uint64_t(x) + 1] = g[x];
-        out[3 * uint64_t(x) + 2] = b[x];
-    }
-}
-
 template <class Out>
 void copy_row(const Plane *planes, const Plane *alpha, const heif_shim_layout &layout, uint32_t y, uint32_t width,
               Out *out)
@@ -287,7 +289,10 @@ int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, ui
     const Plane *opacity = picture.alpha_depth ? &alpha : nullptr;
     for (uint32_t y = first; y < end; y++) {
         uint8_t *row = pixels + uint64_t(y - first) * stride;
-        if (layout.channels == 3 && layout.bits == 8 && picture.depth == 8) rgb8_row(planes, y, width, row);
+        if (layout.channels == 3 && layout.bits == 8 && picture.depth == 8) {
+            shim_merge_rgb_row(planes[0].start + y * planes[0].stride, planes[1].start + y * planes[1].stride,
+                               planes[2].start + y * planes[2].stride, row, width);
+        }
         else if (layout.bits == 8) copy_row<uint8_t>(planes, opacity, layout, y, width, row);
         else copy_row<uint16_t>(planes, opacity, layout, y, width, reinterpret_cast<uint16_t *>(row));
     }

@@ -43,11 +43,39 @@ template <class Body> int32_t guarded(heif_shim_error *error, Body body) noexcep
     }
 }
 
+// How YCbCr is meant: code points of ITU-T H.273.
+struct ShimColors {
+    uint32_t primaries = 2, matrix = 2;
+    bool full_range = false;
+};
+
+// Three planes of 8-bit samples; the planes of colour differences are smaller by the shifts.
+struct ShimYCbCr {
+    const uint8_t *planes[3];
+    int strides[3];
+    int width, height;
+    uint8_t shift_x, shift_y;
+};
+
+// Whether shim_rgb_planes can convert such colours (colors.cpp).
+bool shim_knows_colors(const ShimColors &colors);
+
+// Converts into planes R, G and B of the same size; false when memory is short.
+bool shim_rgb_planes(const ShimYCbCr &from, const ShimColors &colors, uint8_t *const planes[3], const int strides[3]);
+
+// Interleaves one row of 8-bit samples as R, G, B.
+void shim_merge_rgb_row(const uint8_t *red, const uint8_t *green, const uint8_t *blue, uint8_t *out, uint32_t width);
+
 // What a decoder that libheif creates cannot be told otherwise: libheif hands its constructor nothing. Set on the
 // decoding thread; tiles on other threads get the defaults, one thread each.
 struct ShimDecodeSettings {
     int threads = 1;
     unsigned max_pixels = 1u << 30;
+    // The next stream holds colours for the eye, not for a tile or for alpha: its decoder hands out RGB where it can.
+    bool wants_rgb = false;
+    // Colours as the file tells them; they go before those of the stream.
+    bool has_colors = false;
+    ShimColors colors;
 };
 extern thread_local ShimDecodeSettings shim_decode_settings;
 

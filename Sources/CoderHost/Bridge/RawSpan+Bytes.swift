@@ -12,14 +12,6 @@ extension RawSpan {
     ) -> Number {
         Number(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
-
-    /// The number at `offset` as this machine stores it, all of which must be within the span.
-    @inline(__always)
-    package func native<Number: FixedWidthInteger & BitwiseCopyable>(
-        at offset: Int, as type: Number.Type = Number.self
-    ) -> Number {
-        unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
-    }
 }
 
 extension [UInt8] {
@@ -27,5 +19,79 @@ extension [UInt8] {
     @inline(__always)
     package func withSpan<R, E: Error>(_ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         try body(unsafe span.bytes)
+    }
+}
+
+/// Copies the bytes of a span.
+func copyBytes(_ span: RawSpan) -> [UInt8] {
+    unsafe span.withUnsafeBytes { unsafe Array($0) }
+}
+
+/// The bytes of a span with every two exchanged, for samples of the other byte order.
+func swappedPairs(_ span: RawSpan) -> [UInt8] {
+    unsafe span.withUnsafeBytes { source in
+        unsafe [UInt8](unsafeUninitializedCapacity: source.count) { target, count in
+            unsafe swapPairs(source, UnsafeMutableRawBufferPointer(target))
+            count = source.count
+        }
+    }
+}
+
+private func swapPairs(_ source: UnsafeRawBufferPointer, _ target: UnsafeMutableRawBufferPointer) {
+    for at in stride(from: 0, to: source.count & ~1, by: 2) {
+        let pair = unsafe source.loadUnaligned(fromByteOffset: at, as: UInt16.self)
+        unsafe target.storeBytes(of: pair.byteSwapped, toByteOffset: at, as: UInt16.self)
+    }
+}
+
+extension RawSpan {
+    /// Two bytes in the machine's order, by index of pairs, checked.
+    @inline(__always)
+    func pair(_ index: Int) -> UInt16 {
+        precondition(index >= 0 && index * 2 + 1 < byteCount)
+        return unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: index * 2, as: UInt16.self)
+    }
+}
+
+extension MutableRawSpan {
+    /// Changes the byte at an index, checked.
+    @inline(__always)
+    mutating func setByte(_ index: Int, _ value: UInt8) {
+        precondition(index >= 0 && index < byteCount)
+        unsafe storeBytes(of: value, toUncheckedByteOffset: index, as: UInt8.self)
+    }
+
+    /// Changes two bytes in the machine's order, by index of pairs, checked.
+    @inline(__always)
+    mutating func setPair(_ index: Int, _ value: UInt16) {
+        precondition(index >= 0 && index * 2 + 1 < byteCount)
+        unsafe storeBytes(of: value, toUncheckedByteOffset: index * 2, as: UInt16.self)
+    }
+
+    /// Copies from the start as much as fits both.
+    mutating func copy(_ source: RawSpan) {
+        unsafe withUnsafeMutableBytes { target in
+            unsafe source.withUnsafeBytes { source in
+                unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: source.prefix(target.count)))
+            }
+        }
+    }
+
+    /// Copies with every two bytes exchanged.
+    mutating func copySwappingPairs(_ source: RawSpan) {
+        unsafe withUnsafeMutableBytes { target in
+            unsafe source.withUnsafeBytes { source in
+                let count = min(target.count, source.count)
+                unsafe swapPairs(
+                    UnsafeRawBufferPointer(rebasing: source.prefix(count)),
+                    UnsafeMutableRawBufferPointer(rebasing: target.prefix(count)))
+            }
+        }
+    }
+}
+
+extension MutableRawSpan {
+    mutating func fillZero() {
+        unsafe withUnsafeMutableBytes { _ = unsafe $0.initializeMemory(as: UInt8.self, repeating: 0) }
     }
 }

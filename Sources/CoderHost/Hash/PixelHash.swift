@@ -17,7 +17,7 @@ package enum PixelHash {
                 line.withMutableRow(0) { target in
                     row.convert(source, &target, count: width)
                     if canBeClear {
-                        for x in 0..<width where target.bytes.byte(x * 4 + 3) == 0 {
+                        for x in 0..<width where target.bytes.byte(at: x * 4 + 3) == 0 {
                             for channel in 0..<3 { target.setByte(x * 4 + channel, 0) }
                         }
                     }

@@ -48,7 +48,7 @@ final class NetpbmEncoder: FrameEncoder {
         } else {
             header = "P\(format.channels == .gray ? 5 : 6)\n\(info.size.width) \(info.size.height)\n\(limit)\n"
         }
-        unsafe try sink.write(Array(header.utf8).span.bytes)
+        try Array(header.utf8).withSpan { span throws(CoderError) in try sink.write(span) }
     }
 
     func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { false }

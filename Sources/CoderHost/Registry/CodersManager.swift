@@ -235,7 +235,8 @@ public final class CodersManager: Sendable {
         let mistyped = OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
         return CoderError(
             .noCoder, "no usable coder writes \(format)",
-            hint: mistyped.map { "did you mean \($0)?" } ?? "formats that can be written: \(known.joined(separator: ", "))",
+            hint: (mistyped.map { "did you mean \($0)? " } ?? "")
+                + "formats that can be written: \(known.joined(separator: ", "))",
             attempts: reasons)
     }
 }

@@ -100,11 +100,11 @@ final class FrameCompositor {
     private func blend(_ source: RawSpan, _ target: inout MutableRawSpan, _ count: Int) {
         for x in 0..<count {
             let at = x * 4
-            let alpha = Int(source.byte(at + 3))
+            let alpha = Int(source.byte(at: at + 3))
             if alpha == 0 { continue }
-            let below = Int(target.bytes.byte(at + 3))
+            let below = Int(target.bytes.byte(at: at + 3))
             if alpha == 255 || below == 0 {
-                for channel in 0..<4 { target.setByte(at + channel, source.byte(at + channel)) }
+                for channel in 0..<4 { target.setByte(at + channel, source.byte(at: at + channel)) }
                 continue
             }
             // In units of 1/255²: what the frame adds, and what shows through it.
@@ -112,7 +112,7 @@ final class FrameCompositor {
             let under = (255 - alpha) * below
             let total = over + under
             for channel in 0..<3 {
-                let sum = Int(source.byte(at + channel)) * over + Int(target.bytes.byte(at + channel)) * under
+                let sum = Int(source.byte(at: at + channel)) * over + Int(target.bytes.byte(at: at + channel)) * under
                 target.setByte(at + channel, UInt8(truncatingIfNeeded: (sum + total / 2) / total))
             }
             target.setByte(at + 3, UInt8(truncatingIfNeeded: (total + 127) / 255))

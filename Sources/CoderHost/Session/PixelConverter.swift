@@ -68,20 +68,20 @@ struct RowConverter {
         switch (from.channels, from.bits, to.channels, to.bits) {
         case (.rgb, 8, .rgba, 8):
             for x in 0..<count {
-                target.setByte(x * 4, source.byte(x * 3))
-                target.setByte(x * 4 + 1, source.byte(x * 3 + 1))
-                target.setByte(x * 4 + 2, source.byte(x * 3 + 2))
+                target.setByte(x * 4, source.byte(at: x * 3))
+                target.setByte(x * 4 + 1, source.byte(at: x * 3 + 1))
+                target.setByte(x * 4 + 2, source.byte(at: x * 3 + 2))
                 target.setByte(x * 4 + 3, 255)
             }
         case (.rgba, 8, .rgb, 8) where !from.hasTransparency:
             for x in 0..<count {
-                target.setByte(x * 3, source.byte(x * 4))
-                target.setByte(x * 3 + 1, source.byte(x * 4 + 1))
-                target.setByte(x * 3 + 2, source.byte(x * 4 + 2))
+                target.setByte(x * 3, source.byte(at: x * 4))
+                target.setByte(x * 3 + 1, source.byte(at: x * 4 + 1))
+                target.setByte(x * 3 + 2, source.byte(at: x * 4 + 2))
             }
         case (.gray, 8, .rgb, 8):
             for x in 0..<count {
-                let value = source.byte(x)
+                let value = source.byte(at: x)
                 target.setByte(x * 3, value)
                 target.setByte(x * 3 + 1, value)
                 target.setByte(x * 3 + 2, value)
@@ -129,7 +129,7 @@ struct RowConverter {
     }
 
     private func sample(_ source: RawSpan, _ index: Int) -> UInt32 {
-        from.bits == 8 ? UInt32(source.byte(index)) * 257 : UInt32(source.pair(index))
+        from.bits == 8 ? UInt32(source.byte(at: index)) * 257 : UInt32(source.pair(index))
     }
 
     private func load(_ source: RawSpan, _ x: Int) -> Pixel {

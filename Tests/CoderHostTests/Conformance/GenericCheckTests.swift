@@ -84,7 +84,9 @@ import Testing
         guard image.pixels.format.channels != .cmyk else { return }
         let (first, second) = (try image.seen(), try again.seen())
         #expect(first.size == second.size)
-        #expect(first.visible.difference(second.visible) <= target.tolerance)
+        // Sixteen bits are written with loss where the format keeps fewer without: a step and a half of 255.
+        let tolerance = isDeep && isLossless ? 1.5 : target.tolerance
+        #expect(first.visible.difference(second.visible) <= tolerance)
     }
 
     @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: foreign)

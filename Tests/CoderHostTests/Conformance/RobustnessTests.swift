@@ -13,7 +13,7 @@ import Testing
     static let seeds = Fixture.all.filter { $0.byteCount > 0 && $0.format != "none" && !$0.name.hasPrefix("netpbm/") }
         + Fixture.valid("pnm", "pam").filter { $0.name.hasPrefix("netpbm/") }
     static let wanted = ProcessInfo.processInfo.environment["CODERHOST_MUTATIONS"].flatMap { Int($0) }
-    static let mutations = wanted ?? 1500
+    static let mutations = wanted ?? 6000
     static let folder = ProcessInfo.processInfo.environment["CODERHOST_TEST_ARTIFACTS"]
     /// A limit, so that a wrong size costs no gigabytes, and a time that no small picture needs.
     static let limits = {
@@ -72,9 +72,30 @@ import Testing
             let fixture = Self.seeds[index % Self.seeds.count]
             var bytes = fixture.bytes
             for _ in 0...dice.below(8) { mutate(&bytes, &dice) }
+            // A checksum would keep most damage of a PNG from all but the first function.
+            if fixture.format == "png", dice.below(4) > 0 { mendChecksums(&bytes) }
             if let error = open(bytes, forcing: try coder(of: fixture)), !isOrdinary(error) {
                 Issue.record("mutation \(index) of \(fixture.name): \(error.code) \(error)")
             }
+        }
+    }
+
+    /// Makes the checksum of every chunk right.
+    ///
+    /// - Source: PNG 3rd edition, 5.3 (chunk layout), 5.5 and annex D (CRC).
+    private func mendChecksums(_ bytes: inout [UInt8]) {
+        var at = 8
+        while at + 12 <= bytes.count {
+            let count = bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard count <= bytes.count - at - 12 else { return }
+            let end = at + 8 + count
+            var crc: UInt32 = 0xFFFF_FFFF
+            for byte in bytes[at + 4..<end] {
+                crc ^= UInt32(byte)
+                for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xEDB8_8320 : crc >> 1 }
+            }
+            for index in 0..<4 { bytes[end + index] = UInt8(truncatingIfNeeded: ~crc >> UInt32(24 - 8 * index)) }
+            at = end + 4
         }
     }
 

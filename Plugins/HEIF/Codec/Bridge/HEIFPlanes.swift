@@ -33,7 +33,8 @@ internal import ImageModel
         var found = heif_shim_picture()
         var error = heif_shim_error()
         let code = unsafe heif_shim_decode(
-            decoder, thumbnail, picture.isGray ? 1 : 0, picture.isOnlyCropped ? 1 : 0, &found, &error)
+            decoder, thumbnail, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0, &found,
+            &error)
         if code != 0 { throw .heif(error) }
         return Decoded(
             size: PixelSize(Int(found.width), Int(found.height)),

@@ -56,9 +56,10 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, 
                        uint64_t max_pixels, heif_shim_decoder **decoder, heif_shim_error *error);
 
 /* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes.
+   `own_colors`: the picture is one AV1 stream, whose colours need not be converted by libheif.
    `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t may_skip_crop,
-                         heif_shim_picture *picture, heif_shim_error *error);
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
+                         uint8_t may_skip_crop, heif_shim_picture *picture, heif_shim_error *error);
 
 /* Interleaves rows first ..< end of the decoded picture, `width` pixels of each, into `pixels`. */
 int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, uint32_t end, uint32_t width,
