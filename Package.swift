@@ -114,5 +114,11 @@ let package = Package(
         .testTarget(
             name: "CoderHostCLITests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], exclude: ["Snapshots"],
             swiftSettings: strict),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "TestSupport",
+            ],
+            swiftSettings: strict),
     ]
 )

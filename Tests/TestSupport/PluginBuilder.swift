@@ -5,6 +5,8 @@ public enum PluginBuilder {
     /// A file could not be built.
     public struct Failure: Error, CustomStringConvertible {
         public var description: String
+
+        public init(description: String) { self.description = description }
     }
 
     /// The same QOI coder, built at different times.

@@ -61,6 +61,7 @@ enum PluginRendering {
         .object([
             ("id", .string(coder.id)), ("roles", .array(coder.roles.names.map(JSONValue.string))),
             ("priority", .integer(coder.priority)), ("cost", .string(coder.cost)),
+            ("metadata", .array(coder.carries.sorted().map(JSONValue.string))),
             (
                 "formats",
                 .array(

@@ -1,0 +1,58 @@
+import CCoderPlugin
+@testable import CoderHost
+@testable import CoderHostCLI
+@testable import CoderPluginKit
+import ImageModel
+import Testing
+
+@Suite struct `The table of errors` {
+    private static let codes: [CoderError.Code] = [
+        .unrecognizedFormat, .noCoder, .notMine, .corrupt, .truncated, .needsInput, .unsupportedFeature, .limitExceeded,
+        .invalidArgument, .misuse, .cancelled, .deadlineExceeded, .outOfMemory, .inputOutput, .notFound, .cannotCreate,
+        .pluginRefused, .pluginFault,
+    ]
+
+    private static let statuses: [String: cpi_status] = [
+        "CPI_NOT_MINE": CPI_NOT_MINE, "CPI_UNSUPPORTED": CPI_UNSUPPORTED, "CPI_CORRUPT": CPI_CORRUPT,
+        "CPI_TRUNCATED": CPI_TRUNCATED, "CPI_NEED_INPUT": CPI_NEED_INPUT, "CPI_LIMIT": CPI_LIMIT,
+        "CPI_INVALID_ARGUMENT": CPI_INVALID_ARGUMENT, "CPI_CANCELLED": CPI_CANCELLED, "CPI_DEADLINE": CPI_DEADLINE,
+        "CPI_NO_MEMORY": CPI_NO_MEMORY, "CPI_IO": CPI_IO, "CPI_MISUSE": CPI_MISUSE, "CPI_INTERNAL": CPI_INTERNAL,
+    ]
+
+    private static let rows = Markdown.article("Errors").table("Code")
+
+    @Test func `has a row for every code, and for nothing else`() {
+        #expect(Self.rows.map { $0[0] } == Self.codes.map(\.description))
+        let named = Self.rows.map { $0[1] }.filter { !$0.isEmpty }
+        #expect(Set(named) == Set(Self.statuses.keys) && named.count == Self.statuses.count)
+    }
+
+    @Test func `names the exit codes that the command ends with`() throws {
+        for row in Self.rows {
+            let code = try #require(Self.codes.first { $0.description == row[0] })
+            #expect(row[2] == "\(ExitCode(code).rawValue)", "\(code)")
+        }
+    }
+
+    @Test func `names the statuses that a plugin in Swift answers`() throws {
+        for row in Self.rows where !row[1].isEmpty {
+            let code = try #require(Self.codes.first { $0.description == row[0] })
+            #expect(CoderError(code, "x").status == Self.statuses[row[1]], "\(code)")
+        }
+        for (code, status) in [
+            (CoderError.Code.unrecognizedFormat, CPI_NOT_MINE), (.notFound, CPI_IO), (.cannotCreate, CPI_IO),
+            (.noCoder, CPI_INTERNAL), (.pluginRefused, CPI_INTERNAL),
+        ] {
+            #expect(CoderError(code, "x").status == status, "\(code)")
+        }
+    }
+
+    @Test func `names the codes that the host makes of a plugin's statuses`() throws {
+        for row in Self.rows where !row[1].isEmpty {
+            let status = try #require(Self.statuses[row[1]])
+            #expect(ContractCall().failure(status, coder: "x")?.code.description == row[0], "\(row[1])")
+        }
+        for status in [CPI_OK, CPI_END, CPI_PARTIAL] { #expect(ContractCall().failure(status, coder: "x") == nil) }
+        #expect(ContractCall().failure(-99, coder: "x")?.code == .pluginFault)
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct `The pages` {
+    static let pages: [String] = {
+        let folder = "\(Repository.root)/\(Markdown.catalogue)"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return ["README.md", "CHANGELOG.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(Markdown.catalogue)/\($0)" }
+    }()
+
+    @Test(arguments: pages)
+    func `link only to what is there`(page: String) {
+        let folder = page.split(separator: "/").dropLast().joined(separator: "/")
+
+        for match in Markdown(page).text.matches(of: /\]\(([^)]+)\)/) {
+            let target = String(match.output.1)
+            if target.hasPrefix("https://") { continue }
+            let path = [Repository.root, folder, target].filter { !$0.isEmpty }.joined(separator: "/")
+            #expect(FileManager.default.fileExists(atPath: path), "\(target)")
+        }
+        for match in Markdown(page).text.matches(of: /<doc:([A-Za-z]+)>/) {
+            #expect(Self.pages.contains("\(Markdown.catalogue)/\(match.output.1).md"), "\(match.output.0)")
+        }
+    }
+
+    @Test(arguments: pages)
+    func `keep their lines short`(page: String) {
+        for line in Markdown(page).lines where !line.hasPrefix("|") && !line.hasPrefix("coderhost: ") {
+            #expect(line.count <= 132, "\(line)")
+        }
+    }
+
+    @Test func `of a plugin's code show it as it is`() throws {
+        let room = Markdown("Plugins/Farbfeld/Plugin/Plugin.swift").text
+            + Markdown("Plugins/Farbfeld/Codec/FarbfeldDecoder.swift").text
+            + Markdown("Plugins/Farbfeld/Codec/FarbfeldEncoder.swift").text
+        let blocks = Markdown.article("WritingAPlugin").blocks.filter { $0.language == "swift" }
+
+        #expect(blocks.count >= 4)
+        for block in blocks { #expect(room.contains(block.lines.joined(separator: "\n")), "\(block.lines)") }
+    }
+
+    @Test func `of the catalogue's first page are all of them`() {
+        let first = Markdown.article("CoderHost").text
+        for page in Self.pages where page.hasPrefix(Markdown.catalogue) && !page.hasSuffix("/CoderHost.md") {
+            let name = page.split(separator: "/").last?.dropLast(3) ?? ""
+            #expect(first.contains("<doc:\(name)>"), "\(name)")
+        }
+    }
+}
