@@ -17,6 +17,8 @@ public final class DecodeSession {
     private var decoder: any FrameDecoder
     private var compositor: FrameCompositor?
     private var nextIndex = 0
+    /// A picture whose decoding waits for input, with the pixels it has so far.
+    private var suspended: (frame: FrameInfo, pixels: PixelBuffer)?
     private let pool = PixelBufferPool.shared
 
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
@@ -73,6 +75,7 @@ public final class DecodeSession {
             _ = try decoder.readHeader()
         }
         nextIndex = 0
+        suspended = nil
         compositor?.reset()
     }
 
@@ -97,8 +100,9 @@ public final class DecodeSession {
     /// Decodes a still, or an animation's first frame, in a format the coder delivers.
     ///
     /// The pixels are those of the whole canvas, decoded into their final place. Orientation is not applied.
-    /// - Throws: `.truncated` when the data ends too early.
+    /// - Throws: `.truncated` when the data ends too early, `.needsInput` while the source may grow; call again then.
     public func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
+        if let (_, pixels) = suspended { return try fill(pixels) }
         guard let frame = try nextFrameInfo() else {
             throw CoderError(.corrupt, "there is no frame in it", coder: coder.id)
         }
@@ -128,11 +132,23 @@ public final class DecodeSession {
         let format = wanted.flatMap { offered.contains($0) ? $0 : nil } ?? offered[0]
         let canvas = PixelRect(info.size)
         if frame.rect == canvas {
-            let buffer = try take(info.size, format, clean: false)
-            try complete(try decoder.decode(FrameRequest(), into: CanvasPlace(buffer)))
-            return buffer
+            // A picture that waits for input is continued in the memory where it was begun.
+            let pixels = try take(info.size, format, clean: false)
+            suspended = (frame, pixels)
+            return try fill(pixels)
         }
         return try composite(frame)
+    }
+
+    private func fill(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        do throws(CoderError) {
+            try complete(try decoder.decode(FrameRequest(), into: CanvasPlace(pixels)))
+        } catch {
+            if error.code != .needsInput { suspended = nil }
+            throw error
+        }
+        suspended = nil
+        return pixels
     }
 
     /// Draws a frame on the canvas and returns the canvas.
@@ -144,10 +160,16 @@ public final class DecodeSession {
         }
         let offered = try decoder.pixelFormats()
         let format = offered.contains(.rgba8) ? .rgba8 : offered[0]
-        let outcome = try compositor.draw(frame, format: format) { place throws(CoderError) in
-            try decoder.decode(FrameRequest(), into: place)
+        do throws(CoderError) {
+            let outcome = try compositor.draw(frame, format: format) { place throws(CoderError) in
+                try decoder.decode(FrameRequest(), into: place)
+            }
+            try complete(outcome)
+        } catch {
+            // A canvas that waits for input is drawn anew.
+            if error.code == .needsInput { try rewind() }
+            throw error
         }
-        try complete(outcome)
         return compositor.canvas
     }
 
