@@ -47,8 +47,14 @@ public final class DecodeSession {
 
     /// Steps to the next frame without decoding it; nil behind the last.
     public func nextFrameInfo() throws(CoderError) -> FrameInfo? {
+        // A coder that is never done need not ask whether to go on.
+        try context.checkCancellation()
         guard let frame = try decoder.nextFrame() else { return nil }
+        guard frame.index == nextIndex else {
+            throw CoderError(.pluginFault, "frame \(frame.index) comes where \(nextIndex) should", coder: coder.id)
+        }
         try examine(frame)
+        try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
         nextIndex = frame.index + 1
         return frame
     }
@@ -59,7 +65,6 @@ public final class DecodeSession {
         var result: [FrameInfo] = []
         while let frame = try nextFrameInfo() {
             result.append(frame)
-            try LimitCheck.examine(frameCount: result.count, of: info.size, context.limits)
         }
         try rewind()
         return result
@@ -76,7 +81,7 @@ public final class DecodeSession {
         }
         nextIndex = 0
         suspended = nil
-        compositor?.reset()
+        try compositor?.reset()
     }
 
     private func examine(_ frame: FrameInfo) throws(CoderError) {
@@ -155,6 +160,7 @@ public final class DecodeSession {
     private func composite(_ frame: FrameInfo) throws(CoderError) -> PixelBuffer {
         let compositor: FrameCompositor
         if let existing = self.compositor { compositor = existing } else {
+            try examineByteCount(info.size, .rgba8)
             compositor = try FrameCompositor(size: info.size, pool: pool)
             self.compositor = compositor
         }
@@ -179,11 +185,15 @@ public final class DecodeSession {
     }
 
     private func take(_ size: PixelSize, _ format: PixelFormat, clean: Bool) throws(CoderError) -> PixelBuffer {
+        try examineByteCount(size, format)
+        return try pool.take(size, format, clean: clean)
+    }
+
+    private func examineByteCount(_ size: PixelSize, _ format: PixelFormat) throws(CoderError) {
         let (_, count) = try PixelBuffer.layout(size: size, format: format)
         if context.limits.maxDecodedBytes > 0, count > context.limits.maxDecodedBytes {
             throw .limit("the decoded byte count", allowed: context.limits.maxDecodedBytes, requested: count)
         }
-        return try pool.take(size, format, clean: clean)
     }
 
     // MARK: Thumbnails
