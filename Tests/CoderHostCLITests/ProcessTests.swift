@@ -110,10 +110,9 @@ import Testing
         for folder in ["usr", "usr/bin", "usr/lib", "usr/lib/coderhost", "usr/lib/coderhost/plugins", "usr/lib/coderhost/plugins/1"] {
             place.folder(folder)
         }
-        let manager = FileManager.default
-        try manager.copyItem(atPath: Tool.path, toPath: place.file("usr/bin/coderhost"))
+        try Tool.copy(Tool.path, to: place.file("usr/bin/coderhost"))
         let plugin = place.file("usr/lib/coderhost/plugins/1/libcoder-png.so")
-        try manager.copyItem(atPath: "\(Repository.products)/libcoder-png.so", toPath: plugin)
+        try Tool.copy("\(Repository.products)/libcoder-png.so", to: plugin)
 
         let result = try run([place.file("usr/bin/coderhost"), "info", picture.path], environment: Tool.environment)
         let list = try run([place.file("usr/bin/coderhost"), "list"], environment: Tool.environment)
