@@ -45,11 +45,12 @@ private func swapPairs(_ source: UnsafeRawBufferPointer, _ target: UnsafeMutable
 }
 
 extension RawSpan {
-    /// Two bytes in the machine's order, by index of pairs, checked.
+    /// The number at `offset` as this machine stores it, all of which must be within the span.
     @inline(__always)
-    func pair(_ index: Int) -> UInt16 {
-        precondition(index >= 0 && index * 2 + 1 < byteCount)
-        return unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: index * 2, as: UInt16.self)
+    package func native<Number: FixedWidthInteger & BitwiseCopyable>(
+        at offset: Int, as type: Number.Type = Number.self
+    ) -> Number {
+        unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
     }
 }
 

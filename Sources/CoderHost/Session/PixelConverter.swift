@@ -88,7 +88,7 @@ struct RowConverter {
             }
         case (let a, 16, let b, 8) where a == b && from.alpha == to.alpha:
             for index in 0..<count * from.channels.count {
-                target.setByte(index, UInt8(truncatingIfNeeded: source.pair(index) >> 8))
+                target.setByte(index, UInt8(truncatingIfNeeded: source.native(at: index * 2, as: UInt16.self) >> 8))
             }
         case (let a, 8, let b, 8) where a == b && from.alpha != .premultiplied && to.alpha != .premultiplied:
             target.copy(source)
@@ -129,7 +129,7 @@ struct RowConverter {
     }
 
     private func sample(_ source: RawSpan, _ index: Int) -> UInt32 {
-        from.bits == 8 ? UInt32(source.byte(at: index)) * 257 : UInt32(source.pair(index))
+        from.bits == 8 ? UInt32(source.byte(at: index)) * 257 : UInt32(source.native(at: index * 2, as: UInt16.self))
     }
 
     private func load(_ source: RawSpan, _ x: Int) -> Pixel {
