@@ -32,10 +32,13 @@ enum Tool {
     }
 
     /// Runs a script in which `"$coderhost"` is the command.
-    static func shell(_ script: String, directory: String? = nil, environment more: [String: String?] = [:]) throws -> CommandResult {
+    static func shell(_ script: String, directory: String? = nil, environment more: [String: String?] = [:]) throws
+        -> CommandResult
+    {
         let result = try TestSupport.run(
             ["bash", "-euo", "pipefail", "-c", script], directory: directory,
-            environment: environment.merging(["coderhost": path]) { _, new in new }.merging(more) { _, wanted in wanted },
+            environment: environment.merging(["coderhost": path]) { _, new in new }.merging(more) { _, wanted in wanted
+            },
             timeout: .seconds(120))
         #expect(!result.timedOut, "the script hung")
         return result
