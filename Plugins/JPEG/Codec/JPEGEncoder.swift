@@ -13,8 +13,6 @@ public final class JPEGEncoder: ImageEncoder {
     private var profile: [UInt8]?
     private var isWritten = false
 
-    /// What libjpeg takes; the format itself could count to 65535.
-    private static let maxSide = 65_500
     /// A segment's length counts itself, 2 bytes of the 65535.
     private static let maxSegment = 65_533
     private static let exifName = Array("Exif\0\0".utf8)
@@ -38,9 +36,9 @@ public final class JPEGEncoder: ImageEncoder {
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
         let size = info.size
-        guard !size.isEmpty, max(size.width, size.height) <= Self.maxSide else {
+        guard !size.isEmpty, max(size.width, size.height) <= JPEGLibrary.maxSide else {
             throw .invalidArgument(
-                "a JPEG has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the picture down")
+                "a JPEG has sides of 1 to \(JPEGLibrary.maxSide) pixels, not \(size)", hint: "scale the picture down")
         }
         guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
             throw .invalidArgument("JPEG is not encoded from \(info.nativeFormat)")

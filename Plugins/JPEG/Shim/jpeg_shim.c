@@ -165,9 +165,14 @@ void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t availabl
 }
 
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
-    GUARD(d);
-    if (jpeg_read_header(&d->c, TRUE) == JPEG_SUSPENDED) return JPEGS_NEEDS_INPUT;
     memset(info, 0, sizeof *info);
+    if (setjmp(d->jump)) {
+        /* The library refuses what is too large for it before anybody can ask for the size. */
+        info->width = d->c.image_width;
+        info->height = d->c.image_height;
+        return decoder_failure(d);
+    }
+    if (jpeg_read_header(&d->c, TRUE) == JPEG_SUSPENDED) return JPEGS_NEEDS_INPUT;
     info->width = d->c.image_width;
     info->height = d->c.image_height;
     info->components = (uint32_t)d->c.num_components;

@@ -25,12 +25,18 @@ final class DirectoryWatcher: Sendable {
         watched.withLock { watched in
             for folder in folders {
                 var place = folder
+                var missing: String?
                 while true {
                     if unsafe host_inotify_watch(file.descriptor, place) >= 0 {
                         watched.insert(place)
-                        break
+                        // What came into being before its parent was watched has to be watched itself.
+                        guard let child = missing, FileStatus.of(child)?.isDirectory == true else { break }
+                        place = folder
+                        missing = nil
+                        continue
                     }
                     guard let slash = place.lastIndex(of: "/"), slash != place.startIndex else { break }
+                    missing = place
                     place = String(place[..<slash])
                 }
             }

@@ -41,6 +41,8 @@ package struct FileStatus: Sendable, Hashable {
 
     package var isRegular: Bool { mode & S_IFMT == S_IFREG }
     package var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
+    package var isLink: Bool { mode & S_IFMT == S_IFLNK }
+    package var isPipe: Bool { mode & S_IFMT == S_IFIFO }
     package var size: Int { identity.size }
 
     /// The facts of what stands at `path`.
@@ -115,6 +117,14 @@ package func resolvedPath(_ path: String) -> String? {
     return unsafe String(cString: result)
 }
 
+/// What a symbolic link says; nil when it is none.
+package func linkTarget(_ path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = unsafe readlink(path, &buffer, buffer.count)
+    guard count > 0, count < buffer.count else { return nil }
+    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+}
+
 /// The value of an environment variable; nil when it is not set.
 package func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
@@ -128,9 +138,4 @@ package func trustedEnvironment(_ name: String) -> String? {
 }
 
 /// The path of the running executable.
-package let executablePath: String? = {
-    var buffer = [CChar](repeating: 0, count: 4096)
-    let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
-    guard count > 0, count < buffer.count else { return nil }
-    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-}()
+package let executablePath = linkTarget("/proc/self/exe")

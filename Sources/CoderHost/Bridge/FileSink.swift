@@ -32,7 +32,7 @@ public final class FileSink: OutputSink {
         self.replacing = replacing
         maxBytes = limits.maxOutputBytes
         let existing = path == "-" ? nil : FileStatus.of(path)
-        real = existing == nil ? path : resolvedPath(path) ?? path
+        real = resolvedPath(path) ?? Self.end(ofLink: path)
         if path == "-" {
             place = .direct
             file = File(descriptor: dup(STDOUT_FILENO))
@@ -49,6 +49,9 @@ public final class FileSink: OutputSink {
             return
         }
         if existing != nil && !replacing { throw Self.exists(path) }
+        guard !Self.split(real).name.isEmpty else {
+            throw CoderError(.cannotCreate, "\"\(path)\" names no file", hint: "name a file in a folder that exists")
+        }
         (file, place) = try Self.create(beside: real)
         if let existing { _ = fchmod(file.descriptor, existing.mode & 0o7777) }
     }
@@ -71,6 +74,16 @@ public final class FileSink: OutputSink {
         throw failure(path, last)
     }
 
+    /// Where a link leads that leads nowhere yet; the path itself when it is none.
+    private static func end(ofLink path: String) -> String {
+        var place = path
+        for _ in 0..<16 {
+            guard let next = linkTarget(place) else { return place }
+            place = next.hasPrefix("/") ? next : split(place).folder + next
+        }
+        return path
+    }
+
     private static func split(_ path: String) -> (folder: String, name: String) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         return (slash.map { String(path[...$0]) } ?? "", slash.map { String(path[path.index(after: $0)...]) } ?? path)
@@ -78,7 +91,9 @@ public final class FileSink: OutputSink {
 
     private static func hiddenName(beside path: String, _ attempt: Int) -> String {
         let (folder, name) = split(path)
-        return "\(folder).\(name.prefix(40)).\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt).tmp"
+        // Names are at most 255 bytes long.
+        let stem = String(decoding: name.utf8.prefix(160), as: UTF8.self)
+        return "\(folder).\(stem).\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt).tmp"
     }
 
     private static func failure(_ path: String, _ error: SystemError) -> CoderError {
@@ -118,7 +133,15 @@ public final class FileSink: OutputSink {
     public func commit() throws(CoderError) {
         switch place {
         case .direct: break
-        case .hidden(let path): try rename(path)
+        case .hidden(let path):
+            // A link cannot take the place of a file that came in between; some file systems have none.
+            if unsafe !replacing && link(path, real) == 0 {
+                unsafe unlink(path)
+            } else if !replacing && errno == EEXIST {
+                throw Self.exists(target)
+            } else {
+                try rename(path)
+            }
         case .unnamed:
             if unsafe host_give_name(file.descriptor, real) == 0 { break }
             guard errno == EEXIST else { throw misplaced(.last) }

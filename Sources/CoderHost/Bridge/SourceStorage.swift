@@ -45,11 +45,13 @@ import Synchronization
     init(path: String, maxBytes: Int) throws(CoderError) {
         let file: File
         let size: Int
+        let isPipe: Bool
         do throws(SystemError) {
             file = path == "-" ? File(descriptor: dup(STDIN_FILENO)) : try File(reading: path)
             let status = try file.status()
             if status.isDirectory { throw SystemError(EISDIR) }
             size = status.isRegular ? status.size : 0
+            isPipe = status.isPipe
         } catch {
             throw Self.error(error)
         }
@@ -70,6 +72,7 @@ import Synchronization
         guard var target = unsafe LargeMemory.allocate(room) else {
             throw CoderError(.outOfMemory, "no memory for \(room) bytes of input")
         }
+        if isPipe { Self.wait(for: file) }
         var filled = 0
         while true {
             if filled == room {
@@ -77,9 +80,11 @@ import Synchronization
                 var probe: UInt8 = 0
                 let count = unsafe read(file.descriptor, &probe, 1)
                 if count == 0 { break }
+                if count < 0 && Self.mayTryAgain(file) { continue }
                 guard count > 0, let larger = unsafe LargeMemory.allocate(room * 2) else {
+                    let problem = SystemError.last
                     unsafe LargeMemory.release(target, room)
-                    throw count < 0 ? Self.error(.last) : CoderError(.outOfMemory, "no memory for the input")
+                    throw count < 0 ? Self.error(problem) : CoderError(.outOfMemory, "no memory for the input")
                 }
                 unsafe larger.copyMemory(from: target, byteCount: filled)
                 unsafe larger.storeBytes(of: probe, toByteOffset: filled, as: UInt8.self)
@@ -87,31 +92,44 @@ import Synchronization
                 unsafe target = larger
                 room *= 2
                 filled += 1
+                unsafe try Self.examine(filled, maxBytes, target, room)
             }
             let count = unsafe read(file.descriptor, target + filled, room - filled)
             if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EAGAIN {
-                    // A FIFO opened without waiting for its writer.
-                    var wait = pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0)
-                    _ = unsafe poll(&wait, 1, -1)
-                    continue
-                }
+                if Self.mayTryAgain(file) { continue }
                 let problem = SystemError.last
                 unsafe LargeMemory.release(target, room)
                 throw Self.error(problem)
             }
             if count == 0 { break }
             filled += count
-            if maxBytes > 0 && filled > maxBytes {
-                unsafe LargeMemory.release(target, room)
-                throw .limit("the input's byte count", allowed: maxBytes, requested: filled)
-            }
+            unsafe try Self.examine(filled, maxBytes, target, room)
         }
         unsafe memory = target
         capacity = room
         watermark = Atomic(filled)
         complete = Atomic(true)
+    }
+
+    /// Gives the memory back and throws when there is too much input.
+    private static func examine(
+        _ filled: Int, _ maxBytes: Int, _ memory: UnsafeMutableRawPointer, _ room: Int
+    ) throws(CoderError) {
+        guard maxBytes > 0 && filled > maxBytes else { return }
+        unsafe LargeMemory.release(memory, room)
+        throw .limit("the input's byte count", allowed: maxBytes, requested: filled)
+    }
+
+    /// Whether the read that just failed was only interrupted or early; waits if it was early.
+    private static func mayTryAgain(_ file: File) -> Bool {
+        if errno == EAGAIN { wait(for: file) } else if errno != EINTR { return false }
+        return true
+    }
+
+    /// Blocks until there is something to read or the end is known; a pipe opened without waiting may have no writer yet.
+    private static func wait(for file: File) {
+        var entry = pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&entry, 1, -1) < 0 && errno == EINTR {}
     }
 
     private static func error(_ error: SystemError) -> CoderError {

@@ -125,10 +125,14 @@ package struct ELFImage {
         guard entry == 56, count > 0, count <= 256 else { throw .damaged("its program headers are not valid") }
         let table = try bytes(int(header, 32), entry * count)
         for at in stride(from: 0, to: table.count, by: entry) {
-            segments.append(
-                Segment(
-                    type: u32(table, at), offset: int(table, at + 8), address: int(table, at + 16),
-                    count: int(table, at + 32), alignment: int(table, at + 48)))
+            let segment = Segment(
+                type: u32(table, at), offset: int(table, at + 8), address: int(table, at + 16),
+                count: int(table, at + 32), alignment: int(table, at + 48))
+            // Touching a mapped page behind the end of the file would end the process.
+            if segment.type == 1, segment.offset > size || segment.count > size - segment.offset {
+                throw .damaged("a part of it lies behind the end of the file")
+            }
+            segments.append(segment)
         }
     }
 

@@ -15,6 +15,17 @@ public struct PluginManifest: Sendable, Hashable {
         /// Lower case, without a dot.
         public var extensions: [String]
         public var signatures: [Signature]
+
+        public init(
+            id: ImageFormat, name: String, mimeTypes: [String] = [], extensions: [String] = [],
+            signatures: [Signature] = []
+        ) {
+            self.id = id
+            self.name = name
+            self.mimeTypes = mimeTypes
+            self.extensions = extensions
+            self.signatures = signatures
+        }
     }
 
     /// One option of a coder.
@@ -39,6 +50,20 @@ public struct PluginManifest: Sendable, Hashable {
         public var defaultText: String?
         /// One sentence.
         public var summary: String
+
+        public init(
+            key: String, kind: Kind, scope: Scope = .encode, minimum: Double? = nil, maximum: Double? = nil,
+            values: [String] = [], defaultText: String? = nil, summary: String = ""
+        ) {
+            self.key = key
+            self.kind = kind
+            self.scope = scope
+            self.minimum = minimum
+            self.maximum = maximum
+            self.values = values
+            self.defaultText = defaultText
+            self.summary = summary
+        }
     }
 
     public struct Coder: Sendable, Hashable {

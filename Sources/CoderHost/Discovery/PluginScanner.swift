@@ -14,6 +14,7 @@ struct PluginScanner {
     func scan() -> [PluginRecord] {
         var records: [PluginRecord] = []
         var visitedFolders: Set<FileIdentity> = []
+        var visitedFiles: Set<FileIdentity> = []
         let resolver = LibraryResolver()
         for directory in configuration.directories {
             guard var folder = FileStatus.of(directory.path)?.identity else { continue }
@@ -29,7 +30,10 @@ struct PluginScanner {
             let place = resolvedPath(directory.path) ?? directory.path
             let doubt = PathTrust.examine(directory: place)
             for name in candidates {
-                records.append(examine("\(place)/\(name)", directory, place, doubt, resolver))
+                let record = examine("\(place)/\(name)", directory, place, doubt, resolver)
+                // Two names of one file are one plugin.
+                if let identity = record.identity, !visitedFiles.insert(identity).inserted { continue }
+                records.append(record)
             }
         }
         shadow(&records)
@@ -55,7 +59,7 @@ struct PluginScanner {
                 record.status = PluginStatus(.notAPlugin, reason: "it is larger than 256 MiB", remedy: "remove it")
                 return record
             }
-            if let problem = doubt ?? PathTrust.examine(file: path, status) {
+            if let problem = doubt ?? PathTrust.examine(file: path, status) ?? Self.doubt(behindLink: path) {
                 record.status = PluginStatus(
                     .untrustedPath, reason: "\(problem.component): \(problem.reason)", remedy: problem.remedy)
             }
@@ -81,6 +85,14 @@ struct PluginScanner {
             record.status = PluginStatus(.notAPlugin, reason: "\(error)")
         }
         return record
+    }
+
+    /// The doubt about the place that a link leads to.
+    private static func doubt(behindLink path: String) -> PathTrust.Doubt? {
+        guard FileStatus.of(path, followingLinks: false)?.isLink == true, let real = resolvedPath(path),
+            let slash = real.lastIndex(of: "/")
+        else { return nil }
+        return PathTrust.examine(directory: slash == real.startIndex ? "/" : String(real[..<slash]))
     }
 
     private static func status(_ failure: ELFImage.Failure) -> PluginStatus {

@@ -4,7 +4,7 @@ public import ImageModel
 ///
 /// 1. run-time coders before all others, the later before the earlier; 2. the administrator's or user's priority;
 /// 3. an untrusted place never outranks a system one, unless rule 2 says so; 4. the manifest's priority; 5. how well the
-/// bytes fit; 6. the newer version; 7. the id's bytes. No two coders are equal.
+/// bytes fit; 6. the newer version; 7. the id's bytes, then those of the plugin's id. No two coders are equal.
 public struct RankedCoder: Sendable {
     public let coder: any ImageCoder
     /// The format as the coder's manifest names it.
@@ -38,9 +38,8 @@ enum CoderRanking {
         let second = b.descriptor
         if (first.tier == .runTime) != (second.tier == .runTime) { return first.tier == .runTime }
         if first.tier == .runTime, a.position != b.position { return a.position > b.position }
-        if first.administeredPriority != second.administeredPriority {
-            return (first.administeredPriority ?? 100) > (second.administeredPriority ?? 100)
-        }
+        let administered = (first.administeredPriority ?? 100, second.administeredPriority ?? 100)
+        if administered.0 != administered.1 { return administered.0 > administered.1 }
         // What the bytes prove comes before what a name merely suggests.
         if a.isCertain != b.isCertain { return a.isCertain }
         if first.tier != second.tier { return first.tier > second.tier }
@@ -48,7 +47,8 @@ enum CoderRanking {
         if a.score != b.score { return (a.score ?? -1) > (b.score ?? -1) }
         let order = compareVersions(first.version, second.version)
         if order != 0 { return order > 0 }
-        return first.id.utf8.lexicographicallyPrecedes(second.id.utf8)
+        if first.id != second.id { return first.id.utf8.lexicographicallyPrecedes(second.id.utf8) }
+        return (first.plugin ?? "").utf8.lexicographicallyPrecedes((second.plugin ?? "").utf8)
     }
 
     /// Compares dotted versions number by number; below zero when `a` is older.

@@ -16,6 +16,8 @@ final class CoderRegistry: Sendable {
     private struct State {
         var snapshot: RegistrySnapshot?
         var watcher: DirectoryWatcher?
+        /// Scans begun so far.
+        var scans = 0
     }
 
     private let configuration: HostConfiguration
@@ -40,10 +42,15 @@ final class CoderRegistry: Sendable {
     /// Reads the folders again, whether or not something is known to have changed.
     @discardableResult
     func rescan() -> RegistrySnapshot {
+        let generation = state.withLock { state in
+            state.scans += 1
+            return state.scans
+        }
         let plugins = PluginScanner(configuration: configuration).scan()
+        let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: Self.coders(plugins))
         return state.withLock { state in
-            let generation = (state.snapshot?.generation ?? 0) + 1
-            let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: Self.coders(plugins))
+            // A scan that began later may have ended earlier, and has seen more.
+            if let known = state.snapshot, known.generation > generation { return known }
             state.snapshot = fresh
             return fresh
         }
@@ -77,7 +84,9 @@ final class CoderRegistry: Sendable {
             else { continue }
             switch outcome {
             case .success: result.plugins[index].status = PluginStatus(.loaded)
-            case .failure(let refusal): result.plugins[index].status = refusal.status
+            case .failure(let refusal):
+                result.plugins[index].status = refusal.status
+                result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == identity }
             }
         }
         return result

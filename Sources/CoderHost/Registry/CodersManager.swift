@@ -207,18 +207,27 @@ public final class CodersManager: Sendable {
         _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
-        guard let best = encoders(for: format).first else { throw absence(ofEncoderFor: format) }
-        try OptionCheck.examine(options, best.descriptor)
-        let context = SessionContext(limits: limits, options: options)
-        do throws(CoderError) {
-            let job = StillEncoding(image, best.descriptor, context)
-            try job.run(try best.coder.makeEncoder(context), sink)
-        } catch {
-            var named = error
-            if named.coder == nil && error.code != .inputOutput { named.coder = best.descriptor.id }
-            throw named
+        var refusal: CoderError?
+        for candidate in encoders(for: format) {
+            let coder = candidate.descriptor
+            try OptionCheck.examine(options, coder)
+            let context = SessionContext(limits: limits, options: options)
+            do throws(CoderError) {
+                let encoder = try candidate.coder.makeEncoder(context)
+                try StillEncoding(image, coder, context).run(encoder, sink)
+            } catch {
+                // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
+                if error.code == .pluginRefused {
+                    refusal = refusal ?? error
+                    continue
+                }
+                var named = error
+                if named.coder == nil && error.code != .inputOutput { named.coder = coder.id }
+                throw named
+            }
+            return EncodeReport(coder: coder.id, warnings: context.warnings)
         }
-        return EncodeReport(coder: best.descriptor.id, warnings: context.warnings)
+        throw refusal ?? absence(ofEncoderFor: format)
     }
 
     /// Why nothing can write this format.

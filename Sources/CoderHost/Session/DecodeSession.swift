@@ -17,6 +17,8 @@ public final class DecodeSession {
     private var decoder: any FrameDecoder
     private var compositor: FrameCompositor?
     private var nextIndex = 0
+    /// A picture whose decoding waits for input, with the pixels it has so far.
+    private var suspended: (frame: FrameInfo, pixels: PixelBuffer)?
     private let pool = PixelBufferPool.shared
 
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
@@ -45,8 +47,14 @@ public final class DecodeSession {
 
     /// Steps to the next frame without decoding it; nil behind the last.
     public func nextFrameInfo() throws(CoderError) -> FrameInfo? {
+        // A coder that is never done need not ask whether to go on.
+        try context.checkCancellation()
         guard let frame = try decoder.nextFrame() else { return nil }
+        guard frame.index == nextIndex else {
+            throw CoderError(.pluginFault, "frame \(frame.index) comes where \(nextIndex) should", coder: coder.id)
+        }
         try examine(frame)
+        try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
         nextIndex = frame.index + 1
         return frame
     }
@@ -57,7 +65,6 @@ public final class DecodeSession {
         var result: [FrameInfo] = []
         while let frame = try nextFrameInfo() {
             result.append(frame)
-            try LimitCheck.examine(frameCount: result.count, of: info.size, context.limits)
         }
         try rewind()
         return result
@@ -73,7 +80,8 @@ public final class DecodeSession {
             _ = try decoder.readHeader()
         }
         nextIndex = 0
-        compositor?.reset()
+        suspended = nil
+        try compositor?.reset()
     }
 
     private func examine(_ frame: FrameInfo) throws(CoderError) {
@@ -97,8 +105,9 @@ public final class DecodeSession {
     /// Decodes a still, or an animation's first frame, in a format the coder delivers.
     ///
     /// The pixels are those of the whole canvas, decoded into their final place. Orientation is not applied.
-    /// - Throws: `.truncated` when the data ends too early.
+    /// - Throws: `.truncated` when the data ends too early, `.needsInput` while the source may grow; call again then.
     public func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
+        if let (_, pixels) = suspended { return try fill(pixels) }
         guard let frame = try nextFrameInfo() else {
             throw CoderError(.corrupt, "there is no frame in it", coder: coder.id)
         }
@@ -128,26 +137,45 @@ public final class DecodeSession {
         let format = wanted.flatMap { offered.contains($0) ? $0 : nil } ?? offered[0]
         let canvas = PixelRect(info.size)
         if frame.rect == canvas {
-            let buffer = try take(info.size, format, clean: false)
-            try complete(try decoder.decode(FrameRequest(), into: CanvasPlace(buffer)))
-            return buffer
+            // A picture that waits for input is continued in the memory where it was begun.
+            let pixels = try take(info.size, format, clean: false)
+            suspended = (frame, pixels)
+            return try fill(pixels)
         }
         return try composite(frame)
+    }
+
+    private func fill(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        do throws(CoderError) {
+            try complete(try decoder.decode(FrameRequest(), into: CanvasPlace(pixels)))
+        } catch {
+            if error.code != .needsInput { suspended = nil }
+            throw error
+        }
+        suspended = nil
+        return pixels
     }
 
     /// Draws a frame on the canvas and returns the canvas.
     private func composite(_ frame: FrameInfo) throws(CoderError) -> PixelBuffer {
         let compositor: FrameCompositor
         if let existing = self.compositor { compositor = existing } else {
+            try examineByteCount(info.size, .rgba8)
             compositor = try FrameCompositor(size: info.size, pool: pool)
             self.compositor = compositor
         }
         let offered = try decoder.pixelFormats()
         let format = offered.contains(.rgba8) ? .rgba8 : offered[0]
-        let outcome = try compositor.draw(frame, format: format) { place throws(CoderError) in
-            try decoder.decode(FrameRequest(), into: place)
+        do throws(CoderError) {
+            let outcome = try compositor.draw(frame, format: format) { place throws(CoderError) in
+                try decoder.decode(FrameRequest(), into: place)
+            }
+            try complete(outcome)
+        } catch {
+            // A canvas that waits for input is drawn anew.
+            if error.code == .needsInput { try rewind() }
+            throw error
         }
-        try complete(outcome)
         return compositor.canvas
     }
 
@@ -157,11 +185,15 @@ public final class DecodeSession {
     }
 
     private func take(_ size: PixelSize, _ format: PixelFormat, clean: Bool) throws(CoderError) -> PixelBuffer {
+        try examineByteCount(size, format)
+        return try pool.take(size, format, clean: clean)
+    }
+
+    private func examineByteCount(_ size: PixelSize, _ format: PixelFormat) throws(CoderError) {
         let (_, count) = try PixelBuffer.layout(size: size, format: format)
         if context.limits.maxDecodedBytes > 0, count > context.limits.maxDecodedBytes {
             throw .limit("the decoded byte count", allowed: context.limits.maxDecodedBytes, requested: count)
         }
-        return try pool.take(size, format, clean: clean)
     }
 
     // MARK: Thumbnails

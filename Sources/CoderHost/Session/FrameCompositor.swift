@@ -18,8 +18,12 @@ final class FrameCompositor {
     }
 
     /// Forgets every frame.
-    func reset() {
-        clear(bounds)
+    func reset() throws(CoderError) {
+        if isKnownUniquelyReferenced(&canvas) {
+            clear(bounds)
+        } else {
+            canvas = try pool.take(canvas.size, .rgba8, clean: true)
+        }
         pending = nil
         saved = nil
     }
@@ -36,12 +40,13 @@ final class FrameCompositor {
         }
         dispose()
         let visible = bounds.intersection(frame.rect)
+        // What lies beside the canvas leaves nothing to dispose of.
+        if visible.isEmpty { return frame.rect.isEmpty ? .complete : try decodeUnseen(frame, format, decode) }
         if frame.disposal == .previous {
             saved = try pool.take(canvas.size, .rgba8, clean: false)
             copy(canvas, PixelRect(canvas.size), to: saved!, x: 0, y: 0)
         }
         pending = (visible, frame.disposal)
-        if frame.rect.isEmpty { return .complete }
         // What replaces its rectangle, or lands on nothing, is decoded where it belongs.
         let isWhole = visible == frame.rect
         if isWhole, format == .rgba8, frame.blend == .source || frame.index == 0 {
@@ -49,9 +54,15 @@ final class FrameCompositor {
         }
         let own = try pool.take(frame.rect.size, format, clean: true)
         let outcome = try decode(CanvasPlace(own))
-        let pixels = try PixelConverter.convert(own, to: .rgba8, pool: pool)
-        if !visible.isEmpty { place(pixels, frame, visible) }
+        place(try PixelConverter.convert(own, to: .rgba8, pool: pool), frame, visible)
         return outcome
+    }
+
+    /// Decodes a frame that nobody sees: later frames may depend on its samples.
+    private func decodeUnseen(
+        _ frame: FrameInfo, _ format: PixelFormat, _ decode: (CanvasPlace) throws(CoderError) -> FrameOutcome
+    ) throws(CoderError) -> FrameOutcome {
+        try decode(CanvasPlace(try pool.take(frame.rect.size, format, clean: true)))
     }
 
     /// What the last frame asked to happen before the next one.

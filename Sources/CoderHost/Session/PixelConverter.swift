@@ -3,8 +3,8 @@ import ImageModel
 /// Turns pixels of one format into another.
 ///
 /// The rules, stated once: 16 → 8 bits keeps the high byte; 8 → 16 bits repeats the byte; gray is the BT.709 luma of
-/// the stored values; CMYK becomes R = (255 − C)(255 − K)/255 and likewise; premultiplying rounds to nearest. Nothing
-/// here manages colour.
+/// the stored values; CMYK becomes R = (255 − C)(255 − K)/255 and likewise; what is computed rounds to nearest. A format
+/// without transparency shows the background where the picture had some. Nothing here manages colour.
 enum PixelConverter {
     /// The same picture in another format; the same buffer where nothing has to be done.
     ///
@@ -57,7 +57,7 @@ struct RowConverter {
         for x in 0..<count {
             var pixel = load(source, x)
             if from.alpha == .premultiplied && to.alpha != .premultiplied { pixel.unpremultiply() }
-            if from.hasTransparency && !to.channels.hasAlpha { pixel.flatten(background) }
+            if from.hasTransparency && !to.hasTransparency { pixel.flatten(background) }
             if to.alpha == .premultiplied && from.alpha != .premultiplied { pixel.premultiply() }
             store(pixel, &target, x)
         }
@@ -90,7 +90,7 @@ struct RowConverter {
             for index in 0..<count * from.channels.count {
                 target.setByte(index, UInt8(truncatingIfNeeded: source.native(at: index * 2, as: UInt16.self) >> 8))
             }
-        case (let a, 8, let b, 8) where a == b && from.alpha != .premultiplied && to.alpha != .premultiplied:
+        case (let a, 8, let b, 8) where a == b && !from.hasTransparency && to.alpha != .premultiplied:
             target.copy(source)
         default: return false
         }
@@ -144,8 +144,8 @@ struct RowConverter {
         case .cmyk:
             // In units of 8 bits, so that the rule holds to the byte.
             func ink(_ index: Int) -> UInt32 {
-                let color = 255 - value(index) / 257
-                let black = 255 - value(3) / 257
+                let color = 255 - value(index) >> 8
+                let black = 255 - value(3) >> 8
                 return (color * black + 127) / 255 * 257
             }
             return Pixel(red: ink(0), green: ink(1), blue: ink(2), alpha: 65_535)
@@ -156,7 +156,9 @@ struct RowConverter {
         let base = x * to.channels.count
         func put(_ index: Int, _ value: UInt32, _ target: inout MutableRawSpan) {
             if to.bits == 8 {
-                target.setByte(base + index, UInt8(truncatingIfNeeded: value >> 8))
+                // What was 8 bits is a multiple of 257 unless something was computed.
+                let byte = from.bits == 8 ? (value + 128) / 257 : value >> 8
+                target.setByte(base + index, UInt8(truncatingIfNeeded: byte))
             } else {
                 target.setPair(base + index, UInt16(truncatingIfNeeded: value))
             }

@@ -18,6 +18,11 @@ public struct Signature: Sendable, Hashable {
     public var rules: [Rule]
     /// Higher wins between signatures that hold at the same time.
     public var rank: Int
+
+    public init(rules: [Rule], rank: Int = 0) {
+        self.rules = rules
+        self.rank = rank
+    }
 }
 
 extension Signature {

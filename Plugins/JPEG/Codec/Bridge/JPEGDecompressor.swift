@@ -56,7 +56,12 @@ import JPEGShim
     func readHeader() throws(CoderError) -> Header {
         lend()
         var info = jpegs_info()
-        if case .needsInput = try step(unsafe jpegs_decoder_header(decoder, &info)) { throw .needsInput }
+        let status = unsafe jpegs_decoder_header(decoder, &info)
+        let side = Int(max(info.width, info.height))
+        if status == JPEGS_UNSUPPORTED, side > JPEGLibrary.maxSide {
+            throw .limit("a side of", allowed: JPEGLibrary.maxSide, requested: side)
+        }
+        if case .needsInput = try step(status) { throw .needsInput }
         return Header(
             size: PixelSize(Int(info.width), Int(info.height)), native: Self.native(info.color),
             components: Int(info.components), isMultiScan: info.multi_scan != 0,

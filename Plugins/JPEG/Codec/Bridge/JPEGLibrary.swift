@@ -4,6 +4,10 @@ import JPEGShim
 /// What the two directions of the bridge share.
 enum JPEGLibrary {
     static let name = "libjpeg-turbo"
+    /// Longest side the library reads and writes.
+    ///
+    /// - Source: `jmorecfg.h`, `JPEG_MAX_DIMENSION`.
+    static let maxSide = 65_500
 
     /// The shim's number for a format; the caller has checked that there is one.
     static func code(_ format: PixelFormat) -> UInt32 {

@@ -1,0 +1,263 @@
+import CoderHost
+import ImageModel
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `Coders manager` {
+    /// A plugin that answers as told, before a good one.
+    private func folder(_ answer: String) throws -> TemporaryDirectory {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put(
+            "answers", ["-DNAME=first", "-DPRIORITY=200", "-DANSWER=\(answer)"], into: folder, as: "libcoder-1.so")
+        try BuiltPlugin.put("claims-formats", ["-DNAME=second"], into: folder, as: "libcoder-2.so")
+        return folder
+    }
+
+    @Test(arguments: ["CPI_NOT_MINE", "CPI_UNSUPPORTED"]) func `asks the next coder on`(answer: String) throws {
+        let folder = try self.folder(answer)
+
+        let image = try testHost(folder.path).manager.decode(badPicture)
+
+        #expect(image.coder == "org.example.second")
+        #expect(image.pixels.packed.starts(with: [255, 0, 0]))
+    }
+
+    @Test(arguments: [
+        ("CPI_CORRUPT", .corrupt), ("CPI_TRUNCATED", .truncated), ("CPI_LIMIT", .limitExceeded),
+        ("CPI_NO_MEMORY", .outOfMemory), ("CPI_INTERNAL", .pluginFault), ("CPI_CANCELLED", .cancelled),
+        ("CPI_DEADLINE", .deadlineExceeded), ("CPI_IO", .inputOutput), ("-9999", .pluginFault),
+        ("CPI_NEED_INPUT", .needsInput),
+    ] as [(String, CoderError.Code)])
+    func `stops at`(answer: String, code: CoderError.Code) throws {
+        let folder = try self.folder(answer)
+        let manager = testHost(folder.path).manager
+
+        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+
+        #expect(error?.code == code)
+        #expect(error?.coder == "org.example.first")
+        #expect(error?.attempts == [])
+    }
+
+    @Test func `never asks a weaker coder about a damaged file`() throws {
+        let manager = testHost().manager
+        let good = ScriptedCoder("good")
+        manager.addCoder(good)
+        manager.addCoder(ScriptedCoder("strict", failure: .corrupt("crafted", at: 3)))
+
+        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+
+        #expect(error?.code == .corrupt)
+        #expect(error?.coder == "strict")
+        #expect(error?.inputOffset == 3)
+        #expect(good.sessions == 0)
+    }
+
+    @Test func `lists who was asked before the one that failed`() throws {
+        let manager = testHost().manager
+        manager.addCoder(ScriptedCoder("third", failure: .corrupt("broken")))
+        manager.addCoder(ScriptedCoder("second", failure: .unsupported("lightning")))
+        manager.addCoder(ScriptedCoder("first", failure: .notMine("no idea")))
+
+        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+
+        #expect(error?.coder == "third")
+        #expect(error?.attempts == ["first: no idea", "second: lightning is not supported"])
+    }
+
+    @Test func `says that nobody knows the bytes when everybody passed`() throws {
+        let manager = testHost().manager
+        manager.addCoder(ScriptedCoder("second", failure: .notMine("no")))
+        manager.addCoder(ScriptedCoder("first", failure: .notMine("not me")))
+
+        let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
+
+        #expect(error?.code == .unrecognizedFormat)
+        #expect(error?.attempts == ["first: not me", "second: no"])
+    }
+
+    @Test func `falls through a plugin that is refused when it is loaded`() throws {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put("init-fails", ["-DNAME=first", "-DPRIORITY=200"], into: folder, as: "libcoder-1.so")
+        try BuiltPlugin.put("claims-formats", ["-DNAME=second"], into: folder, as: "libcoder-2.so")
+        let host = testHost(folder.path)
+
+        #expect(try host.manager.decode(badPicture).coder == "org.example.second")
+        #expect(host.plugins.map(\.status.state) == [.initFailed, .loaded])
+    }
+
+    @Test func `lets the next coder write when a plugin is refused`() throws {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put(
+            "lying-manifest", ["-DLIE=2", "-DFORMAT=png", "-DPRIORITY=900"], into: folder, as: "libcoder-liar.so")
+        folder.write(Array("priority = 900".utf8), to: "org.example.bad-plugin.conf")
+        let host = testHost(folder.path, Repository.products, administration: [folder.path])
+        let image = try host.manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
+        try #require(host.manager.encoders(for: "png").first?.descriptor.id == "org.example.bad")
+        let sink = MemorySink()
+
+        let report = try host.manager.encode(image, to: "png", into: sink)
+
+        #expect(report.coder == "org.coderhost.png")
+        #expect(sink.bytes.starts(with: [0x89, 0x50]))
+        #expect(host.manager.encoders(for: "png").map(\.descriptor.id) == ["org.coderhost.png"])
+    }
+
+    // MARK: Nobody there
+
+    @Test(arguments: [
+        ("needs-newer", [], "abi-too-new: it needs interface 1.99"), ("claims-formats", ["-DABI_MAJOR=0"], "abi-too-old: "),
+        ("claims-formats", ["-Dcpi_entry_1=other"], "not-a-plugin: it does not export"),
+    ] as [(String, [String], String)])
+    func `names the plugin that would serve the format`(source: String, flags: [String], why: String) throws {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put(source, flags, into: folder, as: "libcoder-x.so")
+        let manager = testHost(folder.path).manager
+        let image = DecodedImage(
+            info: ImageInfo(size: PixelSize(1, 1), nativeFormat: .rgb8),
+            pixels: try .of(PixelSize(1, 1), .rgb8, [1]), format: "x", coder: "x")
+
+        for error in [
+            #expect(throws: CoderError.self) { try manager.decode(badPicture) },
+            #expect(throws: CoderError.self) { try manager.encode(image, to: "bad") },
+        ] {
+            #expect(error?.code == .noCoder)
+            #expect(error?.attempts.count == 1)
+            #expect(error?.attempts.first?.hasPrefix("libcoder-x.so would serve it, but is \(why)") == true)
+        }
+        #expect(!manager.canEncode(to: "bad"))
+    }
+
+    @Test func `names the plugin that is not installed`() throws {
+        var configuration = HostConfiguration(directories: [], administrationDirectories: [])
+        let text = #"{"schema":1,"plugin":{"id":"a","version":"1"},"abi":{"major":1,"minor_built":0,"minor_needed":0},"#
+            + #""coders":[{"id":"a","roles":["decode"],"formats":[{"id":"bad","name":"Bad","signatures":[{"at":0,"bytes":"42414421"}]}]}]}"#
+        let manifest = try PluginManifest(json: Array(text.utf8))
+        configuration.catalogue = { [.init(file: "libcoder-bad.so", manifest: manifest)] }
+
+        let error = #expect(throws: CoderError.self) { try CoderHost(configuration: configuration).manager.decode(badPicture) }
+
+        #expect(error?.code == .noCoder)
+        #expect(error?.message == "it looks like Bad, and no installed plugin serves that")
+        #expect(error?.hint?.contains("libcoder-bad.so") == true)
+    }
+
+    @Test func `works without any folder`() throws {
+        let manager = testHost("/nonexistent/folder").manager
+
+        let image = try manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
+
+        #expect(image.pixels.packed == [7])
+        #expect(manager.format(ofExtension: "PGM") == "pnm")
+        #expect(manager.fileExtension(of: "pam") == "pam")
+        #expect(manager.fileExtension(of: "nothing") == "nothing")
+    }
+
+    // MARK: Encoding
+
+    @Test(arguments: [(true, "png", [0x89, 0x50]), (false, "jpeg", [0xFF, 0xD8])] as [(Bool, String, [UInt8])])
+    func `chooses a format when nobody named one`(hasAlpha: Bool, format: String, start: [UInt8]) throws {
+        let manager = testHost(Repository.products).manager
+        let pixelFormat: PixelFormat = hasAlpha ? .rgba8 : .rgb8
+        let size = PixelSize(3, 2)
+        let image = DecodedImage(
+            info: ImageInfo(size: size, nativeFormat: pixelFormat), pixels: try .of(size, pixelFormat, [9, 8, 7, 6, 5]),
+            format: "x", coder: "x")
+
+        #expect(manager.defaultFormat(hasAlpha: hasAlpha) == ImageFormat(format))
+        let bytes = try manager.encode(image)
+
+        #expect(bytes.starts(with: start))
+        #expect(manager.canEncode(to: nil))
+        #expect(try manager.decode(ImageSource(bytes)).info.size == size)
+    }
+
+    @Test func `says which formats can be written`() throws {
+        let image = try testHost().manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
+
+        let error = #expect(throws: CoderError.self) { try testHost().manager.encode(image, to: "jpeg") }
+
+        #expect(error?.code == .noCoder)
+        #expect(error?.hint == "formats that can be written: pam, pnm")
+    }
+
+    @Test func `uses a coder that the application adds in both directions`() throws {
+        let manager = testHost().manager
+        manager.addCoder(ScriptedCoder("mine"))
+
+        let image = try manager.decode(badPicture)
+        let bytes = try manager.encode(image, to: "bad")
+
+        #expect(image.coder == "mine")
+        #expect(image.pixels.packed == [1, 2, 3, 4])
+        #expect(bytes == Array("BAD!".utf8) + [1, 2, 3, 4])
+        manager.removeCoder("mine")
+        #expect(!manager.canDecode(badPicture))
+        #expect(!manager.canEncode(to: "bad"))
+    }
+
+    // MARK: Many threads
+
+    @Test func `may change while others decode`() async throws {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put("claims-formats", into: folder)
+        let host = testHost(folder.path, follows: true)
+        let manager = host.manager
+
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for round in 0..<50 {
+                        if worker % 2 == 0 {
+                            manager.addCoder(ScriptedCoder("coder \(worker)"))
+                            if round % 2 == 0 { manager.removeCoder("coder \(worker)") }
+                        }
+                        let image = try manager.decode(badPicture)
+                        let expected: [UInt8] = image.coder == "org.example.bad" ? [255, 0, 0] : [1, 2, 3]
+                        #expect(image.pixels.packed.starts(with: expected))
+                        _ = manager.coders.count + host.plugins.count
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+
+        for worker in 0..<8 { manager.removeCoder("coder \(worker)") }
+        #expect(try manager.decode(badPicture).coder == "org.example.bad")
+    }
+
+    @Test func `initialises a plugin once however many ask first`() async throws {
+        let folder = TemporaryDirectory()
+        let counter = folder.file("inits")
+        try BuiltPlugin.put("claims-formats", into: folder)
+        folder.write(
+            Array(
+                """
+                #include <coder_plugin.h>
+                #define INIT init
+                static cpi_status init(cpi_error *error);
+                #include "\(Repository.root)/Tests/ThirdParty/bad/plugin.h"
+                static cpi_status init(cpi_error *error) {
+                    (void)error;
+                    FILE *file = fopen("\(counter)", "a");
+                    if (file) { fputc('x', file); fclose(file); }
+                    return CPI_OK;
+                }
+
+                """.utf8), to: "counts.c")
+        let built = try run([
+            "cc", "-shared", "-fPIC", "-I\(PluginBuilder.headers)", folder.file("counts.c"), "-DNAME=counts",
+            "-DPRIORITY=900", "-o", folder.file("libcoder-counts.so"),
+        ])
+        try #require(built.status == 0, "\(built.stderr)")
+        let hosts = [testHost(folder.path), testHost(folder.path)]
+
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for worker in 0..<16 { group.addTask { try hosts[worker % 2].manager.decode(badPicture).coder } }
+            for try await coder in group { #expect(coder == "org.example.counts") }
+        }
+
+        #expect(readFile(counter) == Array("x".utf8))
+    }
+}

@@ -1,0 +1,208 @@
+import CoderHost
+import Glibc
+import ImageModel
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `File sink` {
+    private let folder = TemporaryDirectory()
+
+    private func names() throws -> [String] {
+        try run(["ls", "-A", folder.path]).stdout.split(separator: "\n").map(String.init)
+    }
+
+    private func mode(_ path: String) throws -> String {
+        String(try run(["stat", "-c", "%a", path]).stdout.dropLast())
+    }
+
+    private func write(_ text: String, to path: String, replacing: Bool = true, committing: Bool = true) throws {
+        let sink = try FileSink(path: path, replacing: replacing)
+        try Array(text.utf8).withSpan { span throws(CoderError) in try sink.write(span) }
+        if committing { try sink.commit() }
+    }
+
+    private func content(_ path: String) -> String? { readFile(path).map { String(decoding: $0, as: UTF8.self) } }
+
+    @Test func `shows a file only when it is complete`() throws {
+        let path = folder.file("out.png")
+        do {
+            let sink = try FileSink(path: path, replacing: false)
+            try Array("half".utf8).withSpan { span throws(CoderError) in try sink.write(span) }
+            #expect(try names().filter { !$0.hasPrefix(".") }.isEmpty)
+            try Array(" whole".utf8).withSpan { span throws(CoderError) in try sink.write(span) }
+            try sink.commit()
+        }
+
+        #expect(content(path) == "half whole")
+        #expect(try names() == ["out.png"])
+    }
+
+    @Test func `leaves nothing behind without a commit, and an old file as it was`() throws {
+        let path = folder.write(Array("old".utf8), to: "out.png")
+
+        try write("new", to: path, committing: false)
+
+        #expect(content(path) == "old")
+        #expect(try names() == ["out.png"])
+    }
+
+    @Test func `replaces only when it is told to`() throws {
+        let path = folder.write(Array("old".utf8), to: "out.png")
+
+        let error = #expect(throws: CoderError.self) { try write("new", to: path, replacing: false) }
+        #expect(error?.code == .cannotCreate)
+        #expect(error?.message == "\(path) exists")
+        #expect(error?.hint != nil)
+        #expect(content(path) == "old")
+        try write("new", to: path)
+
+        #expect(content(path) == "new")
+        #expect(try names() == ["out.png"])
+    }
+
+    @Test func `does not replace a file that came in between`() throws {
+        let path = folder.file("out.png")
+        let error = try {
+            let sink = try FileSink(path: path, replacing: false)
+            try Array("new".utf8).withSpan { span throws(CoderError) in try sink.write(span) }
+            folder.write(Array("somebody else's".utf8), to: "out.png")
+            return #expect(throws: CoderError.self) { try sink.commit() }
+        }()
+
+        #expect(error?.code == .cannotCreate)
+        #expect(content(path) == "somebody else's")
+        #expect(try names() == ["out.png"])
+    }
+
+    @Test(arguments: ["600", "640", "755", "444"]) func `keeps the permissions of a file it replaces`(mode: String) throws {
+        let path = folder.write(Array("old".utf8), to: "out.png")
+        try shell("chmod", mode, path)
+
+        try write("new", to: path)
+
+        #expect(content(path) == "new")
+        #expect(try self.mode(path) == mode)
+    }
+
+    @Test func `gives a new file the usual permissions`() throws {
+        try write("new", to: folder.file("out.png"))
+        try shell("sh", "-c", "umask; : > \(folder.file("usual"))")
+
+        #expect(try mode(folder.file("out.png")) == mode(folder.file("usual")))
+    }
+
+    @Test(arguments: ["ln -s", "ln -sr"]) func `replaces what a link names, and not the link`(command: String) throws {
+        let target = folder.write(Array("old".utf8), to: "target")
+        _ = try run(command.split(separator: " ").map(String.init) + [target, folder.file("link.png")])
+
+        try write("new", to: folder.file("link.png"))
+
+        #expect(content(target) == "new")
+        #expect(try run(["readlink", "-f", folder.file("link.png")]).stdout == target + "\n")
+        #expect(try names() == ["link.png", "target"])
+    }
+
+    @Test func `follows links over several folders`() throws {
+        folder.folder("a")
+        folder.folder("b")
+        folder.write(Array("old".utf8), to: "b/target")
+        try shell("ln", "-s", "../b/target", folder.file("a/link"))
+
+        try write("new", to: folder.file("a/link"))
+
+        #expect(content(folder.file("b/target")) == "new")
+        #expect(try run(["readlink", folder.file("a/link")]).stdout == "../b/target\n")
+        #expect(try run(["ls", "-A", folder.file("a"), folder.file("b")]).stdout.contains(".tmp") == false)
+    }
+
+    @Test func `creates what a link names that leads nowhere yet`() throws {
+        try shell("ln", "-s", "target", folder.file("link"))
+
+        try write("new", to: folder.file("link"))
+
+        #expect(content(folder.file("target")) == "new")
+        #expect(try run(["readlink", folder.file("link")]).stdout == "target\n")
+    }
+
+    @Test func `writes straight into what is no file`() throws {
+        #expect(throws: Never.self) { try write("gone", to: "/dev/null", replacing: false) }
+        let fifo = folder.file("fifo")
+        try shell("mkfifo", fifo)
+        try shell("sh", "-c", "cat \"$0\" > \"$1\" 2>/dev/null &", fifo, folder.file("read"))
+
+        try write("through", to: fifo)
+        try shell("sh", "-c", "for i in $(seq 100); do test -s \"$0\" && exit 0; sleep 0.1; done; exit 1", folder.file("read"))
+
+        #expect(content(folder.file("read")) == "through")
+        #expect(try names() == ["fifo", "read"])
+    }
+
+    @Test(arguments: ["", "/", "/nofolder/x.png", "folder", "file/x.png"]) func `says that it cannot create`(name: String) throws {
+        folder.folder("folder")
+        folder.write([], to: "file")
+        let path = name.hasPrefix("/") || name.isEmpty ? name : folder.file(name)
+
+        let error = #expect(throws: CoderError.self) { try FileSink(path: path, replacing: true) }
+
+        #expect(error?.code == .cannotCreate)
+        #expect(error?.hint != nil)
+        #expect(try names() == ["file", "folder"])
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may write everywhere")) func `says that a folder may not be written`() throws {
+        try shell("chmod", "555", folder.path)
+        defer { try? shell("chmod", "755", folder.path) }
+
+        let error = #expect(throws: CoderError.self) { try FileSink(path: folder.file("x.png"), replacing: true) }
+
+        #expect(error?.code == .cannotCreate)
+        #expect(error?.message.contains("Permission denied") == true)
+    }
+
+    @Test(arguments: ["é", "絵", "😀", "a"]) func `takes the longest names a folder can hold`(character: String) throws {
+        let count = 255 / character.utf8.count
+        let path = folder.file(String(repeating: character, count: count))
+
+        try write("new", to: path)
+
+        #expect(content(path) == "new")
+        #expect(try names().count == 1)
+    }
+
+    @Test func `reports a full device`() throws {
+        let error = #expect(throws: CoderError.self) { try write("text", to: "/dev/full") }
+
+        #expect(error?.code == .inputOutput)
+        #expect(error?.message.contains("No space left") == true)
+        #expect(error?.hint == "check the free space")
+    }
+
+    /// A file system of one page, where that may be mounted.
+    @Test(.enabled(if: geteuid() == 0 && `File sink`.canMount, "a small file system cannot be mounted"))
+    func `leaves nothing behind on a full disk`() throws {
+        let disk = folder.folder("disk")
+        try shell("mount", "-t", "tmpfs", "-o", "size=64k", "none", disk)
+        defer { try? shell("umount", disk) }
+        folder.write(Array("old".utf8), to: "disk/out.pam")
+        let buffer = try PixelBuffer(size: PixelSize(200, 200), format: .rgba8)
+        let image = DecodedImage(
+            info: ImageInfo(size: buffer.size, nativeFormat: .rgba8), pixels: buffer, format: "x", coder: "x")
+
+        let error = #expect(throws: CoderError.self) {
+            let sink = try FileSink(path: "\(disk)/out.pam", replacing: true)
+            try testHost().manager.encode(image, to: "pam", into: sink)
+            try sink.commit()
+        }
+
+        #expect(error?.code == .inputOutput)
+        #expect(content("\(disk)/out.pam") == "old")
+        #expect(try run(["ls", "-A", disk]).stdout == "out.pam\n")
+    }
+
+    fileprivate static let canMount: Bool = {
+        let folder = TemporaryDirectory()
+        guard (try? shell("mount", "-t", "tmpfs", "-o", "size=64k", "none", folder.path)) != nil else { return false }
+        try? shell("umount", folder.path)
+        return true
+    }()
+}

@@ -1,0 +1,133 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `Netpbm` {
+    static let formats: [ImageFormat] = ["pam", "pnm", "pbm", "pgm", "ppm", "netpbm"]
+    static let valid = Fixture.valid.filter { formats.contains($0.format) }
+    static let bad = Fixture.bad.filter { formats.contains($0.format) || $0.name.hasPrefix("netpbm/") }
+
+    private let manager = testHost().manager
+
+    @Test func `has fixtures`() {
+        #expect(Self.valid.count >= 40)
+        #expect(Self.bad.count >= 29)
+    }
+
+    @Test(arguments: valid) func `decodes to what another decoder says`(fixture: Fixture) throws {
+        let expect = try #require(fixture.expect)
+
+        let image = try manager.decode(ImageSource(fixture.bytes, name: fixture.name))
+
+        #expect(image.info.size == expect.size)
+        #expect(image.info.frameCount == 1)
+        if let bits = expect.bitDepth { #expect(image.info.bitDepth == bits) }
+        if let alpha = expect.hasAlpha { #expect(image.info.hasAlpha == alpha) }
+        #expect(
+            PixelDigest.of(image.pixels) == expect.pixelSHA256, "\(FailureArtifact.keep(image.pixels, as: fixture.name))")
+    }
+
+    @Test(arguments: bad) func `refuses`(fixture: Fixture) throws {
+        let error = #expect(throws: CoderError.self) {
+            try manager.decode(ImageSource(fixture.bytes, name: fixture.name))
+        }
+
+        #expect(error.map(fixture.accepts) == true, "\(String(describing: error)) is none of \(fixture.errors)")
+    }
+
+    @Test(arguments: bad + valid) func `survives the end of the data anywhere`(fixture: Fixture) throws {
+        let bytes = fixture.bytes
+        for count in Array(0..<min(bytes.count, 80)) + Array(stride(from: 80, to: bytes.count, by: 61)) {
+            let source = ImageSource(Array(bytes[..<count]))
+            // What is cut in the middle of a trailing picture or comment still decodes.
+            do throws(CoderError) { _ = try manager.decode(source) } catch {
+                #expect([.truncated, .corrupt, .unrecognizedFormat, .limitExceeded, .unsupportedFeature].contains(error.code))
+            }
+        }
+    }
+
+    @Test(arguments: valid) func `waits for a source that grows`(fixture: Fixture) throws {
+        let bytes = fixture.bytes
+        let source = try ImageSource(growingTo: bytes.count, name: fixture.name)
+        var suspensions = 0
+        let step = max(1, bytes.count / 40)
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            do throws(CoderError) { _ = try manager.decode(source) } catch {
+                if error.code == .needsInput { suspensions += 1 } else { #expect(source.count < 3, "\(error)") }
+            }
+            try source.append(Array(bytes[start..<min(start + step, bytes.count)]))
+        }
+        source.finish()
+
+        #expect(PixelDigest.of(try manager.decode(source).pixels) == fixture.expect?.pixelSHA256)
+        #expect(suspensions > 0)
+    }
+
+    // MARK: Writing
+
+    static let pixelFormats: [PixelFormat] = [
+        .gray8, .gray16, .grayAlpha8, .grayAlpha16, .rgb8, .rgb16, .rgba8, .rgba16,
+    ]
+
+    private func image(_ format: PixelFormat, _ size: PixelSize) throws -> DecodedImage {
+        var random = SeededRandom(3)
+        let bytes = (0..<size.width * size.height * format.bytesPerPixel).map { _ in UInt8.random(in: 0...255, using: &random) }
+        return DecodedImage(
+            info: ImageInfo(size: size, nativeFormat: format, bitDepth: format.bits), pixels: try .of(size, format, bytes),
+            format: "x", coder: "x")
+    }
+
+    @Test(arguments: pixelFormats, [PixelSize(1, 1), PixelSize(7, 5), PixelSize(300, 200)])
+    func `keeps every sample in PAM`(format: PixelFormat, size: PixelSize) throws {
+        let image = try image(format, size)
+
+        let bytes = try manager.encode(image, to: "pam")
+        let again = try manager.decode(ImageSource(bytes))
+
+        let type = ["GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"][format.channels.count - 1]
+        let header = "P7\nWIDTH \(size.width)\nHEIGHT \(size.height)\nDEPTH \(format.channels.count)\n"
+            + "MAXVAL \(format.bits == 8 ? 255 : 65_535)\nTUPLTYPE \(type)\nENDHDR\n"
+        #expect(bytes.starts(with: Array(header.utf8)))
+        #expect(bytes.count == header.utf8.count + size.width * size.height * format.bytesPerPixel)
+        #expect(again.pixels.format == format)
+        #expect(again.pixels.packed == image.pixels.packed)
+        #expect(again.info.bitDepth == format.bits)
+        #expect(again.info.hasAlpha == format.channels.hasAlpha)
+    }
+
+    @Test(arguments: pixelFormats) func `keeps every sample in PNM but alpha, which it puts on white`(format: PixelFormat) throws {
+        let size = PixelSize(7, 5)
+        let image = try image(format, size)
+        let sink = MemorySink()
+
+        let report = try manager.encode(image, to: "pnm", into: sink)
+        let again = try manager.decode(ImageSource(sink.bytes))
+
+        let isGray = format.channels.count < 3
+        #expect(sink.bytes.starts(with: Array("P\(isGray ? 5 : 6)\n7 5\n\(format.bits == 8 ? 255 : 65_535)\n".utf8)))
+        #expect(again.pixels.format == PixelFormat(isGray ? .gray : .rgb, bits: format.bits))
+        if !format.channels.hasAlpha { #expect(again.pixels.packed == image.pixels.packed) }
+        #expect(report.warnings == (format.channels.hasAlpha ? ["the format has no alpha: the picture is put on white"] : []))
+        #expect(report.coder == "coderhost.pnm")
+    }
+
+    @Test func `stores 16 bits with the high byte first`() throws {
+        let buffer = try PixelBuffer(size: PixelSize(1, 1), format: .gray16)
+        buffer.withMutableRow(0) { $0.storeBytes(of: UInt16(0x1234), toByteOffset: 0, as: UInt16.self) }
+        let image = DecodedImage(
+            info: ImageInfo(size: PixelSize(1, 1), nativeFormat: .gray16, bitDepth: 16), pixels: buffer, format: "x", coder: "x")
+
+        #expect(try manager.encode(image, to: "pnm").suffix(2) == [0x12, 0x34])
+        #expect(try manager.encode(image, to: "pam").suffix(2) == [0x12, 0x34])
+    }
+
+    @Test(.enabled(if: (try? run(["pamtopnm", "-version"])) != nil, "Netpbm is not installed"), arguments: pixelFormats)
+    func `is understood by Netpbm's own tools`(format: PixelFormat) throws {
+        let image = try image(format, PixelSize(7, 5))
+
+        let result = try run(["pamfile"], input: try manager.encode(image, to: "pam"))
+
+        #expect(result.stdout.contains("7 by 5 by \(format.channels.count) maxval \(format.bits == 8 ? 255 : 65_535)"))
+    }
+}

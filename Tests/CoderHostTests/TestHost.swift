@@ -1,0 +1,191 @@
+@testable import CoderHost
+import ImageModel
+import Synchronization
+import TestSupport
+
+/// A host that looks only at the folders it is given.
+func testHost(
+    _ folders: String..., administration: [String] = [], limits: DecodeLimits = .default, follows: Bool = false
+) -> CoderHost {
+    CoderHost(
+        configuration: HostConfiguration(
+            directories: folders.map { .init($0, origin: .argument) }, limits: limits,
+            administrationDirectories: administration, followsChanges: follows))
+}
+
+/// Plugins built once in a process and copied wherever a test wants them.
+enum BuiltPlugin {
+    private static let built = Mutex<[[String]: [UInt8]]>([:])
+
+    /// The bytes of a plugin below `Tests/ThirdParty/bad`.
+    static func bytes(_ source: String, _ flags: [String] = []) throws -> [UInt8] {
+        try built.withLock { built in
+            if let known = built[[source] + flags] { return known }
+            let folder = TemporaryDirectory()
+            let path = try PluginBuilder.build("bad/\(source).c", flags: flags, into: folder.path)
+            let bytes = readFile(path) ?? []
+            built[[source] + flags] = bytes
+            return bytes
+        }
+    }
+
+    /// A plugin below `Tests/ThirdParty/bad`, in `folder` as `name`.
+    @discardableResult
+    static func put(
+        _ source: String, _ flags: [String] = [], into folder: TemporaryDirectory, as name: String? = nil
+    ) throws -> String {
+        folder.write(try bytes(source, flags), to: name ?? "libcoder-\(source).so")
+    }
+}
+
+/// The input of every plugin below `Tests/ThirdParty/bad`.
+let badPicture = ImageSource(Array("BAD!".utf8), name: "picture.bad")
+
+/// A command that has to work.
+func shell(_ words: String...) throws {
+    let result = try run(words)
+    if result.status != 0 { throw ShellFailure(description: "\(words): \(result.stderr)") }
+}
+
+struct ShellFailure: Error, CustomStringConvertible {
+    var description: String
+}
+
+/// SplitMix64, so that a failure can be repeated.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+extension PixelBuffer {
+    /// Rows one after the other, without padding.
+    var packed: [UInt8] {
+        var all: [UInt8] = []
+        for y in 0..<size.height {
+            withRow(y) { row in for x in 0..<row.byteCount { all.append(row.byte(at: x)) } }
+        }
+        return all
+    }
+
+    /// A buffer with the given bytes, repeated until it is full.
+    static func of(_ size: PixelSize, _ format: PixelFormat, _ bytes: [UInt8]) throws -> PixelBuffer {
+        let buffer = try PixelBuffer(size: size, format: format)
+        for y in 0..<size.height {
+            buffer.withMutableRow(y) { row in
+                for x in 0..<buffer.bytesPerRow {
+                    let byte = bytes[(y * buffer.bytesPerRow + x) % bytes.count]
+                    row.storeBytes(of: byte, toByteOffset: x, as: UInt8.self)
+                }
+            }
+        }
+        return buffer
+    }
+}
+
+/// A coder that does what the test says: frames from memory, or an error from the header on.
+final class ScriptedCoder: ImageCoder {
+    typealias Frame = (info: FrameInfo, pixels: [UInt8])
+
+    let descriptor: CoderDescriptor
+    private let info: ImageInfo
+    private let frames: [Frame]
+    private let failure: CoderError?
+    private let format: PixelFormat
+    private let count = Mutex(0)
+
+    /// How many decoders were asked for.
+    var sessions: Int { count.withLock { $0 } }
+
+    init(
+        _ id: String, signature: [UInt8] = Array("BAD!".utf8), priority: Int = 100, roles: CoderRoles = [.decode, .encode],
+        format: PixelFormat = .rgba8, size: PixelSize = PixelSize(1, 1), frames: [Frame]? = nil,
+        failure: CoderError? = nil
+    ) {
+        let mask = [UInt8](repeating: 0xFF, count: signature.count)
+        descriptor = CoderDescriptor(
+            id: id, version: "1", tier: .user, roles: roles,
+            formats: [
+                PluginManifest.Format(
+                    id: "bad", name: "BAD", mimeTypes: [], extensions: ["bad"],
+                    signatures: [Signature(rules: [.bytes(at: 0, signature, mask: mask)], rank: 0)])
+            ], priority: priority)
+        self.frames = frames ?? [(FrameInfo(index: 0, rect: PixelRect(size)), [1, 2, 3, 4])]
+        info = ImageInfo(size: size, nativeFormat: format, frameCount: self.frames.count)
+        self.failure = failure
+        self.format = format
+    }
+
+    func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
+        count.withLock { $0 += 1 }
+        return Decoder(info: info, frames: frames, failure: failure, format: format)
+    }
+
+    func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { Encoder() }
+
+    private final class Decoder: FrameDecoder {
+        let info: ImageInfo
+        let frames: [Frame]
+        let failure: CoderError?
+        let format: PixelFormat
+        var next = 0
+
+        init(info: ImageInfo, frames: [Frame], failure: CoderError?, format: PixelFormat) {
+            self.info = info
+            self.frames = frames
+            self.failure = failure
+            self.format = format
+        }
+
+        func readHeader() throws(CoderError) -> ImageInfo {
+            if let failure { throw failure }
+            return info
+        }
+        func pixelFormats() throws(CoderError) -> [PixelFormat] { [format] }
+        func nextFrame() throws(CoderError) -> FrameInfo? {
+            next += 1
+            return next <= frames.count ? frames[next - 1].info : nil
+        }
+        func seek(toFrame index: Int) throws(CoderError) -> Int {
+            next = index
+            return index
+        }
+        func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
+            let pixels = frames[next - 1].pixels
+            let width = place.rect.width * format.bytesPerPixel
+            for y in 0..<place.rect.height {
+                place.withMutableRow(y) { row in
+                    for x in 0..<width {
+                        row.storeBytes(of: pixels[(y * width + x) % pixels.count], toByteOffset: x, as: UInt8.self)
+                    }
+                }
+            }
+            return .complete
+        }
+    }
+
+    /// Writes "BAD!" and the samples.
+    private final class Encoder: FrameEncoder {
+        var sink: (any OutputSink)?
+
+        func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] { [.rgba8] }
+        func begin(_ info: ImageInfo, to sink: any OutputSink) throws(CoderError) {
+            self.sink = sink
+            try Array("BAD!".utf8).withSpan { span throws(CoderError) in try sink.write(span) }
+        }
+        func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { false }
+        func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError) {
+            guard let sink else { throw CoderError(.misuse, "begin was not called") }
+            try pixels.packed.withSpan { span throws(CoderError) in try sink.write(span) }
+        }
+        func finish() throws(CoderError) {}
+    }
+}
