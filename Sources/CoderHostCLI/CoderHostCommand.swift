@@ -41,7 +41,8 @@ struct CoderHostCommand {
         let isOption = word.hasPrefix("-")
         let known = isOption ? ["--help", "--version"] : commands.map { $0.specification.name } + ["help"]
         Console.error("coderhost: there is no \(isOption ? "option" : "command") \(printable(word))")
-        Console.error("  try: " + (OptionCheck.nearest(word, known).map { "did you mean \($0)?" } ?? "coderhost --help"))
+        Console.error(
+            "  try: " + (OptionCheck.nearest(word, known).map { "did you mean \($0)?" } ?? "coderhost --help"))
         return .usage
     }
 

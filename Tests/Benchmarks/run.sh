@@ -4,8 +4,9 @@
 #   Tests/Benchmarks/run.sh [WORKDIR]
 #
 # WORKDIR keeps inputs between runs; with ../shared/bench it gets that folder's inputs (PY names a Python with numpy and
-# Pillow for them), otherwise our own, made from Fixtures/pictures/photo.ppm. The plain programs are built from ../shared/bench/limits where that is there; without
-# it their columns stay empty. RUNS=15 BUILD=.build/release CPU=0 can be set.
+# Pillow for them), otherwise our own, made from Fixtures/pictures/photo.ppm. The plain programs are built from
+# ../shared/bench/limits where that is there; without it their columns stay empty.
+# RUNS=15 BUILD=.build/release CPU=0 SHARED=../shared/bench can be set.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD

@@ -30,7 +30,8 @@ import Testing
 
     static let formats = ["png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "pam", "pnm"]
 
-    @Test(arguments: formats, ["f.png", "f.jpg", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"])
+    @Test(
+        arguments: formats, ["f.png", "f.jpg", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"])
     func `writes every format from every format`(format: String, input: String) throws {
         try put(input)
 
@@ -41,7 +42,8 @@ import Testing
 
         let written = try #require(try names("out").first)
         #expect(try info("out/\(written)", "format,width,height") == format)
-        #expect(try Tool.run("info", "-f", "width,height", "out/\(written)", directory: place.path).lines == ["31", "17"])
+        #expect(
+            try Tool.run("info", "-f", "width,height", "out/\(written)", directory: place.path).lines == ["31", "17"])
     }
 
     @Test func `keeps every pixel on the way through formats that lose nothing`() throws {
@@ -114,7 +116,9 @@ import Testing
         try put("photo.png")
 
         for words in [["-q", "10"], ["-q90"], ["--quality=90", "-O", "jpeg.progressive=true"]] {
-            #expect(try Tool.run(["convert", "photo.png", "-o", "o\(words.count).jpg"] + words, directory: place.path).status == 0)
+            #expect(
+                try Tool.run(["convert", "photo.png", "-o", "o\(words.count).jpg"] + words, directory: place.path)
+                    .status == 0)
         }
         let small = try #require(readFile(place.file("o2.jpg"))).count
         let large = try #require(readFile(place.file("o1.jpg"))).count
@@ -139,7 +143,9 @@ import Testing
     @Test func `takes the frame it is asked for`() throws {
         try put("three-frames.gif")
         let digests = Document(
-            try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: place.path).stdout)["frames"].list
+            try Tool.run("info", "--json", "--frames", "--hash", "three-frames.gif", directory: place.path).stdout)[
+                "frames"
+            ].list
 
         for index in 0..<3 {
             #expect(try convert("three-frames.gif", "--frame", "\(index)", "-o", "\(index).png").status == 0)
@@ -163,7 +169,10 @@ import Testing
         #expect(try convert("orientation-6.jpg", "-o", "bare.jpg", "--strip", "all").status == 0)
         #expect(try kinds("bare.jpg").isEmpty)
         // What was said in the metadata is done to the pixels instead.
-        #expect(try Tool.run("info", "-f", "width,height,orientation", "bare.jpg", directory: place.path).lines == ["17", "31", "1"])
+        #expect(
+            try Tool.run("info", "-f", "width,height,orientation", "bare.jpg", directory: place.path).lines == [
+                "17", "31", "1",
+            ])
         #expect(try convert("icc-wide.png", "-o", "icc.jpg", "--keep", "icc").status == 0)
         #expect(try kinds("icc.jpg") == ["icc"])
         #expect(try convert("icc-wide.png", "-o", "none.jpg", "--keep", "exif,xmp").status == 0)
@@ -277,7 +286,9 @@ import Testing
 
     @Test func `leaves nothing behind when it is killed, and what was there before`() throws {
         // A picture that takes long to write; the pipe at its end holds the process while the output is half done.
-        place.write(Array("P6 3000 3000 255\n".utf8) + (0..<27_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }, to: "in.ppm")
+        place.write(
+            Array("P6 3000 3000 255\n".utf8) + (0..<27_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) },
+            to: "in.ppm")
         place.write([7], to: "out.png")
 
         let result = try Tool.shell(

@@ -20,7 +20,8 @@ import Testing
         let document = Document(try Tool.run("doctor", "--json", "--plugin-dir", place.path).stdout)
 
         #expect(result.status == 69)
-        #expect(result.stdout.contains("  \(place.file("libcoder-major-2.so"))\n    abi-too-new: it needs interface 2."))
+        #expect(
+            result.stdout.contains("  \(place.file("libcoder-major-2.so"))\n    abi-too-new: it needs interface 2."))
         #expect(result.stdout.contains("    try: update coderhost\n"))
         #expect(document["problems"][0]["status"].text == "abi-too-new")
         #expect(document["problems"][0]["remedy"].text == "update coderhost")

@@ -28,7 +28,9 @@ import Testing
             #expect(parts.count == 2, "no help: \(option)")
             // A value that may be left out stands in capitals behind the names.
             guard let name = parts.first, name.last?.isUppercase == true, parts.count == 2 else { continue }
-            let isSelfEvident = ["-o, ", "-f, --field", "-O, ", "--format ID", "--plugin-dir"].contains { name.hasPrefix($0) }
+            let isSelfEvident = ["-o, ", "-f, --field", "-O, ", "--format ID", "--plugin-dir"].contains {
+                name.hasPrefix($0)
+            }
             #expect(isSelfEvident || parts[1].contains("default"), "no default: \(option)")
         }
     }

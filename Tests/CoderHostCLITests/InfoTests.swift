@@ -7,7 +7,8 @@ import Testing
 
     /// What the issue of the command promises, in this order.
     static let promised = [
-        "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth", "orientation",
+        "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
+        "orientation",
         "color_profile",
     ]
 
@@ -41,11 +42,15 @@ import Testing
 
         #expect(document["frames"].list.count == 3)
         for (index, frame) in document["frames"].list.enumerated() {
-            #expect(frame.keys == ["index", "x", "y", "width", "height", "duration_ms", "blend", "disposal", "pixel_sha256"])
+            #expect(
+                frame.keys == [
+                    "index", "x", "y", "width", "height", "duration_ms", "blend", "disposal", "pixel_sha256",
+                ])
             #expect(frame["index"].integer == index)
         }
         #expect(document["pixel_sha256"].text == document["frames"][0]["pixel_sha256"].text)
-        let plain = Document(try Tool.run("info", "--json", "--frames", "three-frames.gif", directory: Self.pictures).stdout)
+        let plain = Document(
+            try Tool.run("info", "--json", "--frames", "three-frames.gif", directory: Self.pictures).stdout)
         #expect(!plain["pixel_sha256"].exists && !plain["frames"][0]["pixel_sha256"].exists)
     }
 
@@ -66,7 +71,8 @@ import Testing
     }
 
     @Test func `prints bare values of fields, a line each`() throws {
-        let result = try Tool.run("info", "-f", "width,height", "-f", "format", "f.png", "f.jpg", directory: Self.pictures)
+        let result = try Tool.run(
+            "info", "-f", "width,height", "-f", "format", "f.png", "f.jpg", directory: Self.pictures)
 
         #expect(result.lines == ["31", "17", "png", "31", "17", "jpeg"])
     }
@@ -111,7 +117,8 @@ import Testing
     @Test func `tells of every valid fixture what somebody else found out`() throws {
         let fixtures = Fixture.valid
         let result = try Tool.run(
-            ["info", "--json", "--hash", "--limits", "time=0"] + fixtures.map(\.name), directory: "\(Repository.root)/Fixtures")
+            ["info", "--json", "--hash", "--limits", "time=0"] + fixtures.map(\.name),
+            directory: "\(Repository.root)/Fixtures")
 
         #expect(result.status == 0)
         let documents = result.documents
@@ -144,7 +151,9 @@ import Testing
         for (fixture, document) in zip(fixtures, documents) {
             #expect(document["file"].text == fixture.name)
             let code = document["error"]["code"].text
-            #expect(code.map(fixture.errors.contains) == true, "\(fixture.name): \(code ?? "it decodes"), not \(fixture.errors)")
+            #expect(
+                code.map(fixture.errors.contains) == true,
+                "\(fixture.name): \(code ?? "it decodes"), not \(fixture.errors)")
         }
     }
 }

@@ -9,7 +9,10 @@ import Testing
         let result = try Tool.run("list")
 
         #expect(result.status == 0)
-        #expect(result.lines.first?.split(separator: " ").map(String.init) == ["PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE"])
+        #expect(
+            result.lines.first?.split(separator: " ").map(String.init) == [
+                "PLUGIN", "VERSION", "STATUS", "FORMATS", "FILE",
+            ])
         for name in Self.plugins {
             let line = result.lines.first { $0.hasSuffix("/libcoder-\(name).so") }
             #expect(line?.contains(" ready ") == true, "\(name)")
@@ -30,10 +33,11 @@ import Testing
 
     @Test func `shows formats with who reads and writes them`() throws {
         let lines = try Tool.run("list", "--formats").lines
-        let rows = Dictionary(uniqueKeysWithValues: lines.dropFirst().map { line in
-            let cells = line.split(separator: " ").map(String.init)
-            return (cells[0], cells)
-        })
+        let rows = Dictionary(
+            uniqueKeysWithValues: lines.dropFirst().map { line in
+                let cells = line.split(separator: " ").map(String.init)
+                return (cells[0], cells)
+            })
 
         for format in ["avif", "farbfeld", "gif", "heic", "jpeg", "pam", "png", "pnm", "webp"] {
             #expect(rows[format].map { Array($0[1...2]) } == ["yes", "yes"], "\(format)")
@@ -105,7 +109,8 @@ import Testing
         let info = try run([copy, "info", place.file("f.ppm")], environment: Tool.environment)
 
         // A machine on which coderhost is installed has plugins whatever stands beside the copy.
-        try #require(Document(try run([copy, "list", "--json"], environment: Tool.environment).stdout)["plugins"].list.isEmpty)
+        try #require(
+            Document(try run([copy, "list", "--json"], environment: Tool.environment).stdout)["plugins"].list.isEmpty)
         #expect(list.status == 0)
         #expect(list.stdout.contains("no plugins are installed"))
         #expect(list.stderr.contains("`--product coderhost` alone builds no plugins"))
@@ -126,6 +131,7 @@ import Testing
 
         try FileManager.default.copyItem(
             atPath: "\(Repository.products)/libcoder-heif.so", toPath: place.file("libcoder-heif.so"))
-        #expect(try run([copy, "convert", picture, "-o", place.file("f.png")], environment: Tool.environment).status == 0)
+        #expect(
+            try run([copy, "convert", picture, "-o", place.file("f.png")], environment: Tool.environment).status == 0)
     }
 }

@@ -13,9 +13,11 @@ import Testing
         (["info", "pictures/f.png", "nowhere"], 1),
         (["nonsense"], 64),
         (["info", "hostile/noise"], 65), (["info", "hostile/empty"], 65), (["info", "hostile/one-byte"], 65),
-        (["info", "--hash", "hostile/truncated-f.png"], 65), (["info", "--hash", "hostile/wrong-checksum-idat.png"], 65),
+        (["info", "--hash", "hostile/truncated-f.png"], 65),
+        (["info", "--hash", "hostile/wrong-checksum-idat.png"], 65),
         (["info", "nowhere"], 66),
-        (["info", "--coder", "none", "pictures/f.png"], 69), (["convert", "pictures/f.png", "-o", "/dev/null", "-f", "xyz"], 69),
+        (["info", "--coder", "none", "pictures/f.png"], 69),
+        (["convert", "pictures/f.png", "-o", "/dev/null", "-f", "xyz"], 69),
         (["convert", "pictures/f.png", "-o", "/nowhere/f.png"], 73),
         (["convert", "pictures/f.png", "-o", "/dev/full", "-f", "png"], 74), (["info", "pictures"], 74),
         (["info", "hostile/header-65535x65535.png"], 77),
@@ -68,7 +70,9 @@ import Testing
         #expect(result.stdout.hasSuffix("P7 89\n"))
     }
 
-    static let names = ["a b.png", "naïve 中文 🙂.png", "new\nline.png", "-dash.png", "quote'\".png", "{stem}.png", "a=b,c.png", ".hidden"]
+    static let names = [
+        "a b.png", "naïve 中文 🙂.png", "new\nline.png", "-dash.png", "quote'\".png", "{stem}.png", "a=b,c.png", ".hidden",
+    ]
 
     @Test(arguments: names)
     func `takes any file name`(name: String) throws {
@@ -99,7 +103,9 @@ import Testing
         place.folder("bin")
         try Tool.link("../linked", at: place.file("bin/coderhost"))
 
-        for words in [[place.file("linked")], ["./linked"], ["env", "PATH=\(place.file("bin")):/usr/bin:/bin", "coderhost"]] {
+        for words in [
+            [place.file("linked")], ["./linked"], ["env", "PATH=\(place.file("bin")):/usr/bin:/bin", "coderhost"],
+        ] {
             let result = try run(words + ["list"], directory: place.path, environment: Tool.environment)
             #expect(result.status == 0)
             #expect(result.stdout.contains("libcoder-png.so"), "\(words)")
@@ -107,13 +113,15 @@ import Testing
     }
 
     @Test func `finds its plugins where an installation puts them`() throws {
-        for folder in ["usr", "usr/bin", "usr/lib", "usr/lib/coderhost", "usr/lib/coderhost/plugins", "usr/lib/coderhost/plugins/1"] {
+        for folder in [
+            "usr", "usr/bin", "usr/lib", "usr/lib/coderhost", "usr/lib/coderhost/plugins",
+            "usr/lib/coderhost/plugins/1",
+        ] {
             place.folder(folder)
         }
-        let manager = FileManager.default
-        try manager.copyItem(atPath: Tool.path, toPath: place.file("usr/bin/coderhost"))
+        try Tool.copy(Tool.path, to: place.file("usr/bin/coderhost"))
         let plugin = place.file("usr/lib/coderhost/plugins/1/libcoder-png.so")
-        try manager.copyItem(atPath: "\(Repository.products)/libcoder-png.so", toPath: plugin)
+        try Tool.copy("\(Repository.products)/libcoder-png.so", to: plugin)
 
         let result = try run([place.file("usr/bin/coderhost"), "info", picture.path], environment: Tool.environment)
         let list = try run([place.file("usr/bin/coderhost"), "list"], environment: Tool.environment)
@@ -123,16 +131,20 @@ import Testing
     }
 
     @Test func `takes plugins from CODERHOST_PLUGIN_PATH and the user's folder, in that order`() throws {
-        for folder in ["a", "b", "data", "data/coderhost", "data/coderhost/plugins", "data/coderhost/plugins/1"] { place.folder(folder) }
+        for folder in ["a", "b", "data", "data/coderhost", "data/coderhost/plugins", "data/coderhost/plugins/1"] {
+            place.folder(folder)
+        }
         for folder in ["b", "data/coderhost/plugins/1"] {
             try FileManager.default.copyItem(
-                atPath: "\(Repository.products)/libcoder-farbfeld.so", toPath: place.file("\(folder)/libcoder-farbfeld.so"))
+                atPath: "\(Repository.products)/libcoder-farbfeld.so",
+                toPath: place.file("\(folder)/libcoder-farbfeld.so"))
         }
         let document = Document(
             try Tool.run(
                 "list", "--json",
                 environment: [
-                    "CODERHOST_PLUGIN_PATH": "\(place.file("a")):\(place.file("b"))", "XDG_DATA_HOME": place.file("data"),
+                    "CODERHOST_PLUGIN_PATH": "\(place.file("a")):\(place.file("b"))",
+                    "XDG_DATA_HOME": place.file("data"),
                 ]
             ).stdout)
 

@@ -37,11 +37,14 @@ import Testing
     }
 
     static let nonsense: [(words: [String], status: Int32)] = [
-        (["x"], 64), (["list", "one"], 64), (["info"], 64), (["convert", "f.png"], 64), (["info", "--json=1", "f.png"], 64),
+        (["x"], 64), (["list", "one"], 64), (["info"], 64), (["convert", "f.png"], 64),
+        (["info", "--json=1", "f.png"], 64),
         (["info", "--coder"], 64), (["list", "--explain"], 64), (["list", "--format", "zzz"], 69),
         (["info", "--limits", "side", "f.png"], 64), (["info", "--limits", "side=x", "f.png"], 64),
-        (["convert", "f.png", "-o", "o.jpg", "-q", "101"], 64), (["convert", "f.png", "-o", "o.jpg", "-q", "high"], 64),
-        (["convert", "f.png", "-o", "o.jpg", "--frame", "-1"], 64), (["convert", "f.png", "-o", "o.jpg", "-O", "x"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "-q", "101"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "-q", "high"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "--frame", "-1"], 64),
+        (["convert", "f.png", "-o", "o.jpg", "-O", "x"], 64),
         (["convert", "f.png", "-o", "o.jpg", "-O", "quality=1000"], 64), (["convert", "f.png", "-o", ""], 64),
         (["convert", "f.png", "-o", "o.jpg", "-O", "jpeg.progressive=maybe"], 64),
         (["convert", "f.png", "-o", "none/"], 64), (["convert", "f.png", "f.png", "-o", "o.jpg"], 64),
@@ -60,7 +63,8 @@ import Testing
         #expect(!result.stderr.contains("did you mean"), "\(result.stderr)")
         #expect(result.stderr.hasPrefix("coderhost: "))
         // A refused value says what would be right, in its message or in a hint.
-        let saysMore = result.stderr.contains("\n  try: ") || result.stderr.contains("above") || result.stderr.contains("neither")
+        let saysMore =
+            result.stderr.contains("\n  try: ") || result.stderr.contains("above") || result.stderr.contains("neither")
         #expect(saysMore, "\(result.stderr)")
         #expect(try Tool.shell("ls -A", directory: place.path).stdout == "f.png\n")
     }

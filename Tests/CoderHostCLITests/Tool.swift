@@ -32,10 +32,13 @@ enum Tool {
     }
 
     /// Runs a script in which `"$coderhost"` is the command.
-    static func shell(_ script: String, directory: String? = nil, environment more: [String: String?] = [:]) throws -> CommandResult {
+    static func shell(_ script: String, directory: String? = nil, environment more: [String: String?] = [:]) throws
+        -> CommandResult
+    {
         let result = try TestSupport.run(
             ["bash", "-euo", "pipefail", "-c", script], directory: directory,
-            environment: environment.merging(["coderhost": path]) { _, new in new }.merging(more) { _, wanted in wanted },
+            environment: environment.merging(["coderhost": path]) { _, new in new }.merging(more) { _, wanted in wanted
+            },
             timeout: .seconds(120))
         #expect(!result.timedOut, "the script hung")
         return result
@@ -46,9 +49,15 @@ enum Tool {
     /// The system's folders are still looked at, so a test must not expect that there is nothing else.
     static func copy(plugins: [String] = [], into folder: TemporaryDirectory) throws -> String {
         for name in ["coderhost"] + plugins.map({ "libcoder-\($0).so" }) {
-            try FileManager.default.copyItem(atPath: "\(Repository.products)/\(name)", toPath: folder.file(name))
+            try copy("\(Repository.products)/\(name)", to: folder.file(name))
         }
         return folder.file("coderhost")
+    }
+
+    /// Copies a file in a process of its own: what this one has open for writing, a program that another test starts at
+    /// the same time may hold open for a moment too, and then the copy is "busy".
+    static func copy(_ source: String, to target: String) throws {
+        #expect(try TestSupport.run(["cp", source, target]).status == 0)
     }
 
     static func link(_ target: String, at path: String) throws {

@@ -1,9 +1,10 @@
 import CCoderPlugin
+import ImageModel
+import Testing
+
 @testable import CoderHost
 @testable import CoderHostCLI
 @testable import CoderPluginKit
-import ImageModel
-import Testing
 
 @Suite struct `The table of errors` {
     private static let codes: [CoderError.Code] = [

@@ -25,7 +25,8 @@ enum FormatsTable {
 
     static func make() throws -> String {
         let answer = try run(
-            ["\(Repository.products)/coderhost", "list", "--json"], environment: ["CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere"])
+            ["\(Repository.products)/coderhost", "list", "--json"],
+            environment: ["CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere"])
         let list = try JSONDecoder().decode(List.self, from: Data(answer.output))
         var rows: [String] = []
         for plugin in list.plugins {
@@ -41,7 +42,8 @@ enum FormatsTable {
                 }
             }
         }
-        return "| Format | Endings | Read | Write | Frames read | Metadata written | Stands on |\n|---|---|---|---|---|---|---|\n"
+        return
+            "| Format | Endings | Read | Write | Frames read | Metadata written | Stands on |\n|---|---|---|---|---|---|---|\n"
             + rows.sorted { $0.lowercased() < $1.lowercased() }.joined()
     }
 }

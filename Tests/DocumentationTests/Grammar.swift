@@ -125,7 +125,8 @@ struct Grammar: Sendable {
     }
 
     private func difference(
-        _ rest: inout ArraySlice<(key: String, value: JSONValue)>, _ members: [Member], _ section: String, at place: String
+        _ rest: inout ArraySlice<(key: String, value: JSONValue)>, _ members: [Member], _ section: String,
+        at place: String
     ) -> String? {
         for member in members {
             switch member {
@@ -134,7 +135,9 @@ struct Grammar: Sendable {
                     if isOptional { continue }
                     return "\(place) has \"\(rest.first?.key ?? "nothing")\" where \"\(key)\" should be"
                 }
-                if let found = difference(rest.removeFirst().value, rule, section, at: "\(place).\(key)") { return found }
+                if let found = difference(rest.removeFirst().value, rule, section, at: "\(place).\(key)") {
+                    return found
+                }
             case .all(let name, let isOptional):
                 guard case .object(let more) = find(name, section) else { return "\(name) has no members" }
                 if rest.isEmpty, isOptional { continue }

@@ -6,7 +6,8 @@ import Testing
     static let pages: [String] = {
         let folder = "\(Repository.root)/\(Markdown.catalogue)"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return ["README.md", "CHANGELOG.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(Markdown.catalogue)/\($0)" }
+        return ["README.md", "CHANGELOG.md"]
+            + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(Markdown.catalogue)/\($0)" }
     }()
 
     @Test(arguments: pages)
@@ -32,7 +33,8 @@ import Testing
     }
 
     @Test func `of a plugin's code show it as it is`() throws {
-        let room = Markdown("Plugins/Farbfeld/Plugin/Plugin.swift").text
+        let room =
+            Markdown("Plugins/Farbfeld/Plugin/Plugin.swift").text
             + Markdown("Plugins/Farbfeld/Codec/FarbfeldDecoder.swift").text
             + Markdown("Plugins/Farbfeld/Codec/FarbfeldEncoder.swift").text
         let blocks = Markdown.article("WritingAPlugin").blocks.filter { $0.language == "swift" }

@@ -51,7 +51,11 @@ struct Demonstration {
     private static func session(_ block: Markdown.Block) -> [(command: String, shown: [String])] {
         var result: [(command: String, shown: [String])] = []
         for line in block.lines {
-            if line.hasPrefix("$ ") { result.append((String(line.dropFirst(2)), [])) } else { result[result.count - 1].shown.append(line) }
+            if line.hasPrefix("$ ") {
+                result.append((String(line.dropFirst(2)), []))
+            } else {
+                result[result.count - 1].shown.append(line)
+            }
         }
         return result
     }
@@ -102,10 +106,13 @@ struct Demonstration {
         let readme = Markdown.readme
 
         if ProcessInfo.processInfo.environment["CODERHOST_RECORD"] == "1", let old = readme.marked("formats") {
-            let fresh = readme.text.replacing("<!-- formats -->\n\(old)<!-- /formats -->", with: "<!-- formats -->\n\(wanted)<!-- /formats -->")
+            let fresh = readme.text.replacing(
+                "<!-- formats -->\n\(old)<!-- /formats -->", with: "<!-- formats -->\n\(wanted)<!-- /formats -->")
             #expect(writeFile("\(Repository.root)/README.md", Array(fresh.utf8)))
         }
-        #expect(Markdown("README.md").marked("formats") == wanted, "if this is meant, run the tests with CODERHOST_RECORD=1")
+        #expect(
+            Markdown("README.md").marked("formats") == wanted, "if this is meant, run the tests with CODERHOST_RECORD=1"
+        )
     }
 
     @Test func `tells figures with the command that produced them`() throws {

@@ -33,7 +33,8 @@ struct CommandSpecification {
             "--plugin-dir", value: "DIR", help: "look for plugins here first (may be repeated)"),
         OptionSpecification(
             "--limits", value: "SPEC",
-            help: "default, strict or off; then name=N,… (k, M, G): side pixels frames total input output memory metadata "
+            help:
+                "default, strict or off; then name=N,… (k, M, G): side pixels frames total input output memory metadata "
                 + "ratio scans nesting threads time (default: default)"),
         OptionSpecification("--json", help: "print JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),

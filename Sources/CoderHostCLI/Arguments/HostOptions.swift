@@ -25,7 +25,9 @@ extension ParsedArguments {
                 default:
                     throw UsageError(
                         "--limits knows the profiles default, strict and off, not \"\(part)\"",
-                        hint: OptionCheck.nearest(String(part), ["default", "strict", "off"]).map { "did you mean \($0)?" })
+                        hint: OptionCheck.nearest(String(part), ["default", "strict", "off"]).map {
+                            "did you mean \($0)?"
+                        })
                 }
                 continue
             }

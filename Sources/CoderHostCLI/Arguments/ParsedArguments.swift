@@ -47,7 +47,8 @@ struct ParsedArguments {
             throw UsageError("\(command.operands) is missing", command: command.name)
         }
         if operands.count > command.operandCount.upperBound {
-            throw UsageError("\"\(operands[command.operandCount.upperBound])\" is one word too many", command: command.name)
+            throw UsageError(
+                "\"\(operands[command.operandCount.upperBound])\" is one word too many", command: command.name)
         }
     }
 
@@ -67,7 +68,8 @@ struct ParsedArguments {
     func integer(_ key: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw UsageError("\(key) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+            throw UsageError(
+                "\(key) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
         }
         return number
     }
@@ -75,7 +77,8 @@ struct ParsedArguments {
     func real(_ key: String, _ range: ClosedRange<Double>) throws(UsageError) -> Double? {
         guard let text = value(key) else { return nil }
         guard let number = Double(text), range.contains(number) else {
-            throw UsageError("\(key) takes a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)), not \"\(text)\"")
+            throw UsageError(
+                "\(key) takes a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)), not \"\(text)\"")
         }
         return number
     }

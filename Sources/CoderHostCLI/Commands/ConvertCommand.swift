@@ -15,16 +15,24 @@ enum ConvertCommand: Command {
         ],
         options: [
             OptionSpecification(
-                "-o", "--output", value: "OUT", help: "file, folder ending in /, template with {stem} {dir} {ext} {n} {w} {h}, or -"),
-            OptionSpecification("-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
-            OptionSpecification("-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
+                "-o", "--output", value: "OUT",
+                help: "file, folder ending in /, template with {stem} {dir} {ext} {n} {w} {h}, or -"),
+            OptionSpecification(
+                "-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
+            OptionSpecification(
+                "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
             OptionSpecification("--lossless", help: "lose nothing, where the format can"),
             OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
-            OptionSpecification("-O", "--option", value: "KEY=VALUE", help: "an option of the coder (may be repeated); list --json shows them"),
+            OptionSpecification(
+                "-O", "--option", value: "KEY=VALUE",
+                help: "an option of the coder (may be repeated); list --json shows them"),
             OptionSpecification("--frame", value: "N", help: "the frame to take, from 0 (default: the first)"),
-            OptionSpecification("--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
-            OptionSpecification("--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
-            OptionSpecification("--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
+            OptionSpecification(
+                "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
+            OptionSpecification(
+                "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
+            OptionSpecification(
+                "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),
             OptionSpecification("--overwrite", help: "allow the output to be the input"),
             OptionSpecification("-v", "--verbose", help: "say what was written"),
@@ -41,8 +49,12 @@ enum ConvertCommand: Command {
             do throws(CoderError) {
                 let result = try job.convert(file, number: index)
                 progress.clear()
-                if arguments.has("--json") { job.report(result.json) } else {
-                    for warning in result.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
+                if arguments.has("--json") {
+                    job.report(result.json)
+                } else {
+                    for warning in result.warnings {
+                        Console.error(printable("coderhost: \(file): warning: \(warning)"))
+                    }
                     if arguments.has("--verbose") { Console.error(printable(result.line)) }
                 }
             } catch {

@@ -42,7 +42,9 @@ struct ConvertJob {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         host = try arguments.host()
         limits = try arguments.limits()
-        guard let output = arguments.value("--output") else { throw UsageError("-o OUT is missing", command: "convert") }
+        guard let output = arguments.value("--output") else {
+            throw UsageError("-o OUT is missing", command: "convert")
+        }
         target = try OutputTarget(output, arguments)
         format = try Self.format(arguments, host)
         frame = try arguments.integer("--frame", 0...1_000_000)
@@ -109,7 +111,9 @@ struct ConvertJob {
         }
         let source = try ImageSource(path: file, limits: limits)
         let image = try decode(source)
-        let output = target.path(for: file, number: number, size: image.info.size) { host.manager.fileExtension(of: $0) }
+        let output = target.path(for: file, number: number, size: image.info.size) {
+            host.manager.fileExtension(of: $0)
+        }
         let format = format(of: output) ?? host.manager.defaultFormat(hasAlpha: image.info.hasAlpha)
         let path = output.hasFormatPlaceholder ? output.named(host.manager.fileExtension(of: format)) : output.path
         let options = try encodeOptions(format)
@@ -146,12 +150,14 @@ struct ConvertJob {
         var options = CoderOptions()
         for option in rawOptions {
             for coder in host.manager.candidates(for: source) {
-                guard coder.descriptor.options.contains(where: { $0.key == option.key && $0.scope.includesDecoding }) else { continue }
+                guard coder.descriptor.options.contains(where: { $0.key == option.key && $0.scope.includesDecoding })
+                else { continue }
                 options[option.key] = try OptionCheck.parse(option.text, for: option.key, coder.descriptor)
             }
         }
         let decodeOptions = options
-        return try host.manager.withSession(source, options: decodeOptions, forcing: coder) { session throws(CoderError) in
+        return try host.manager.withSession(source, options: decodeOptions, forcing: coder) {
+            session throws(CoderError) in
             let metadata = try session.metadata().filter { kept.contains($0.kind) }
             var info = session.info
             let pixels: PixelBuffer

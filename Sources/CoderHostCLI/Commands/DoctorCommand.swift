@@ -47,8 +47,10 @@ enum DoctorCommand: Command {
         }
         Console.out("")
         let limits = host.configuration.limits
-        Console.out("Limits (--limits): " + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
-            .joined(separator: " "))
+        Console.out(
+            "Limits (--limits): "
+                + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
+                .joined(separator: " "))
         Console.out("Isolation: none; plugins run inside this process, so use only plugins you trust")
         return problems.isEmpty ? .success : .unavailable
     }

@@ -15,7 +15,9 @@ enum InfoCommand: Command {
         options: [
             OptionSpecification("--frames", help: "also every frame's place, duration, blend and disposal"),
             OptionSpecification("--hash", help: "also SHA-256 of the pixels (RGBA8, straight alpha)"),
-            OptionSpecification("-f", "--field", value: "FIELD", help: "print only these fields' values, a line each (comma-separated or repeated)"),
+            OptionSpecification(
+                "-f", "--field", value: "FIELD",
+                help: "print only these fields' values, a line each (comma-separated or repeated)"),
             OptionSpecification("--coder", value: "ID", help: "use this coder and no other (default: the best)"),
         ])
 
@@ -87,7 +89,8 @@ struct Report {
         // A format that does not tell how many frames there are has to be walked.
         let frames = wanted.frames || info.frameCount == nil ? try session.frames() : []
         var result: [(key: String, value: JSONValue)] = [
-            ("file", .string(source.name)), ("format", .string(session.format.id)), ("coder", .string(session.coder.id)),
+            ("file", .string(source.name)), ("format", .string(session.format.id)),
+            ("coder", .string(session.coder.id)),
             ("width", .integer(info.size.width)), ("height", .integer(info.size.height)),
             ("frame_count", .integer(info.frameCount ?? frames.count)), ("loop_count", .integer(info.loopCount.plays)),
             ("has_alpha", .bool(info.hasAlpha)), ("bit_depth", .integer(info.bitDepth)),
@@ -193,12 +196,13 @@ struct Report {
         func value(_ key: String) -> JSONValue { members.first { $0.key == key }?.value ?? .null }
         func plain(_ value: JSONValue) -> String { value.string ?? (value == .null ? "" : value.text) }
         guard fields.isEmpty else { return fields.map { plain(value($0)) } }
-        var line = "\(printable(plain(value("file")))): \(plain(value("format"))) \(plain(value("width")))x\(plain(value("height")))"
+        var line =
+            "\(printable(plain(value("file")))): \(plain(value("format"))) \(plain(value("width")))x\(plain(value("height")))"
         line += ", \(plain(value("pixel_format"))), \(plain(value("bit_depth"))) bit"
         if let count = value("frame_count").integer, count != 1 { line += ", \(count) frames" }
         if value("is_animated").bool == true {
             let loops = value("loop_count").integer ?? 1
-            line += loops == 0 ? ", plays for ever" : ", plays \(loops) times"
+            line += loops == 0 ? ", plays for ever" : loops == 1 ? ", plays once" : ", plays \(loops) times"
         }
         if let orientation = value("orientation").integer, orientation != 1 { line += ", orientation \(orientation)" }
         if value("color_profile") != .null { line += ", \(plain(value("color_profile")))" }

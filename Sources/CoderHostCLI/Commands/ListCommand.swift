@@ -4,7 +4,8 @@ import ImageModel
 /// Shows what is installed; loads no plugin.
 enum ListCommand: Command {
     static let specification = CommandSpecification(
-        name: "list", summary: "show plugins and formats, and why anything is not used", operands: "", operandCount: 0...0,
+        name: "list", summary: "show plugins and formats, and why anything is not used", operands: "",
+        operandCount: 0...0,
         examples: [
             ("coderhost list", "every plugin with its status"),
             ("coderhost list --formats", "every format: who reads it, who writes it"),
@@ -44,7 +45,8 @@ enum ListCommand: Command {
         }
         guard !plugins.isEmpty else {
             Console.out("no plugins are installed; PAM and PNM work without any")
-            Console.error("coderhost: no libcoder-*.so in \(host.configuration.directories.map(\.path).joined(separator: ", "))")
+            Console.error(
+                "coderhost: no libcoder-*.so in \(host.configuration.directories.map(\.path).joined(separator: ", "))")
             Console.error("  try: in a build tree run `swift build` (`--product coderhost` alone builds no plugins)")
             return
         }
@@ -95,7 +97,8 @@ enum ListCommand: Command {
             table.add(
                 row.format.id.id, row.roles.contains(.decode) ? "yes" : "-", row.roles.contains(.encode) ? "yes" : "-",
                 row.roles.contains(.encodeAnimation)
-                    ? (row.roles.contains(.animation) ? "both" : "write") : row.roles.contains(.animation) ? "read" : "-",
+                    ? (row.roles.contains(.animation) ? "both" : "write")
+                    : row.roles.contains(.animation) ? "read" : "-",
                 row.format.extensions.joined(separator: " "), row.coders.joined(separator: " "))
         }
         for line in table.lines { Console.out(line) }
@@ -123,8 +126,9 @@ enum ListCommand: Command {
             let known = Array(Set(host.manager.coders.flatMap { $0.descriptor.formats.map(\.id.id) })).sorted()
             Console.error("coderhost: no installed plugin serves the format \(id)")
             Console.error(
-                "  try: " + (OptionCheck.nearest(id, known).map { "did you mean \($0)?" }
-                    ?? "formats that are served: \(known.joined(separator: ", "))"))
+                "  try: "
+                    + (OptionCheck.nearest(id, known).map { "did you mean \($0)?" }
+                        ?? "formats that are served: \(known.joined(separator: ", "))"))
             return .unavailable
         }
         for (index, coder) in order.enumerated() {

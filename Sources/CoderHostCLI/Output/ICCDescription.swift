@@ -9,7 +9,8 @@ enum ICCDescription {
     static func read(_ profile: [UInt8]) -> String? {
         func u32(_ at: Int) -> Int? {
             guard at >= 0, at <= profile.count - 4 else { return nil }
-            return Int(profile[at]) << 24 | Int(profile[at + 1]) << 16 | Int(profile[at + 2]) << 8 | Int(profile[at + 3])
+            return Int(profile[at]) << 24 | Int(profile[at + 1]) << 16 | Int(profile[at + 2]) << 8
+                | Int(profile[at + 3])
         }
         guard let count = u32(128), count <= 256 else { return nil }
         for entry in 0..<count {
@@ -17,7 +18,8 @@ enum ICCDescription {
             guard let tag = u32(at), let offset = u32(at + 4), let kind = u32(offset) else { return nil }
             guard tag == 0x6465_7363 else { continue }  // "desc"
             if kind == 0x6465_7363 {
-                guard let length = u32(offset + 8), length > 1, length <= 512, offset + 12 + length <= profile.count else {
+                guard let length = u32(offset + 8), length > 1, length <= 512, offset + 12 + length <= profile.count
+                else {
                     return nil
                 }
                 return clean(String(decoding: profile[offset + 12..<offset + 11 + length], as: UTF8.self))
