@@ -91,12 +91,14 @@ import Testing
         return folder
     }
 
-    @Test(arguments: [
-        ([], [], "org.example.first"), (["-DPRIORITY=99"], [], "org.example.second"),
-        ([], ["-DPRIORITY=101"], "org.example.second"), (["-DPRIORITY=1000"], ["-DPRIORITY=999"], "org.example.first"),
-        (["-DPRIORITY=0"], ["-DPRIORITY=1"], "org.example.second"),
-        ([], ["-DSIGNATURE=4241442100"], "org.example.first"), (["-DSIGNATURE=424144"], [], "org.example.second"),
-    ] as [([String], [String], String)])
+    @Test(
+        arguments: [
+            ([], [], "org.example.first"), (["-DPRIORITY=99"], [], "org.example.second"),
+            ([], ["-DPRIORITY=101"], "org.example.second"),
+            (["-DPRIORITY=1000"], ["-DPRIORITY=999"], "org.example.first"),
+            (["-DPRIORITY=0"], ["-DPRIORITY=1"], "org.example.second"),
+            ([], ["-DSIGNATURE=4241442100"], "org.example.first"), (["-DSIGNATURE=424144"], [], "org.example.second"),
+        ] as [([String], [String], String)])
     func `chooses between two plugins`(first: [String], second: [String], winner: String) throws {
         let folder = try twoPlugins(first, second)
         let host = testHost(folder.path)
@@ -134,7 +136,8 @@ import Testing
         #expect(manager.candidates(for: badPicture).first?.descriptor.id == "early")
         manager.removeCoder("early")
         manager.removeCoder("org.example.first")
-        #expect(manager.candidates(for: badPicture).map(\.descriptor.id) == ["org.example.first", "org.example.second"])
+        #expect(
+            manager.candidates(for: badPicture).map(\.descriptor.id) == ["org.example.first", "org.example.second"])
     }
 
     @Test func `asks only the coder that is forced`() throws {

@@ -23,12 +23,13 @@ import Testing
         #expect(image.pixels.packed.starts(with: [255, 0, 0]))
     }
 
-    @Test(arguments: [
-        ("CPI_CORRUPT", .corrupt), ("CPI_TRUNCATED", .truncated), ("CPI_LIMIT", .limitExceeded),
-        ("CPI_NO_MEMORY", .outOfMemory), ("CPI_INTERNAL", .pluginFault), ("CPI_CANCELLED", .cancelled),
-        ("CPI_DEADLINE", .deadlineExceeded), ("CPI_IO", .inputOutput), ("-9999", .pluginFault),
-        ("CPI_NEED_INPUT", .needsInput),
-    ] as [(String, CoderError.Code)])
+    @Test(
+        arguments: [
+            ("CPI_CORRUPT", .corrupt), ("CPI_TRUNCATED", .truncated), ("CPI_LIMIT", .limitExceeded),
+            ("CPI_NO_MEMORY", .outOfMemory), ("CPI_INTERNAL", .pluginFault), ("CPI_CANCELLED", .cancelled),
+            ("CPI_DEADLINE", .deadlineExceeded), ("CPI_IO", .inputOutput), ("-9999", .pluginFault),
+            ("CPI_NEED_INPUT", .needsInput),
+        ] as [(String, CoderError.Code)])
     func `stops at`(answer: String, code: CoderError.Code) throws {
         let folder = try self.folder(answer)
         let manager = testHost(folder.path).manager
@@ -106,10 +107,12 @@ import Testing
 
     // MARK: Nobody there
 
-    @Test(arguments: [
-        ("needs-newer", [], "abi-too-new: it needs interface 1.99"), ("claims-formats", ["-DABI_MAJOR=0"], "abi-too-old: "),
-        ("claims-formats", ["-Dcpi_entry_1=other"], "not-a-plugin: it does not export"),
-    ] as [(String, [String], String)])
+    @Test(
+        arguments: [
+            ("needs-newer", [], "abi-too-new: it needs interface 1.99"),
+            ("claims-formats", ["-DABI_MAJOR=0"], "abi-too-old: "),
+            ("claims-formats", ["-Dcpi_entry_1=other"], "not-a-plugin: it does not export"),
+        ] as [(String, [String], String)])
     func `names the plugin that would serve the format`(source: String, flags: [String], why: String) throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put(source, flags, into: folder, as: "libcoder-x.so")
@@ -131,12 +134,16 @@ import Testing
 
     @Test func `names the plugin that is not installed`() throws {
         var configuration = HostConfiguration(directories: [], administrationDirectories: [])
-        let text = #"{"schema":1,"plugin":{"id":"a","version":"1"},"abi":{"major":1,"minor_built":0,"minor_needed":0},"#
-            + #""coders":[{"id":"a","roles":["decode"],"formats":[{"id":"bad","name":"Bad","signatures":[{"at":0,"bytes":"42414421"}]}]}]}"#
+        let text =
+            #"{"schema":1,"plugin":{"id":"a","version":"1"},"abi":{"major":1,"minor_built":0,"minor_needed":0},"#
+            + #""coders":[{"id":"a","roles":["decode"],"formats":[{"id":"bad","name":"Bad","#
+            + #""signatures":[{"at":0,"bytes":"42414421"}]}]}]}"#
         let manifest = try PluginManifest(json: Array(text.utf8))
         configuration.catalogue = { [.init(file: "libcoder-bad.so", manifest: manifest)] }
 
-        let error = #expect(throws: CoderError.self) { try CoderHost(configuration: configuration).manager.decode(badPicture) }
+        let error = #expect(throws: CoderError.self) {
+            try CoderHost(configuration: configuration).manager.decode(badPicture)
+        }
 
         #expect(error?.code == .noCoder)
         #expect(error?.message == "it looks like Bad, and no installed plugin serves that")
@@ -162,7 +169,8 @@ import Testing
         let pixelFormat: PixelFormat = hasAlpha ? .rgba8 : .rgb8
         let size = PixelSize(3, 2)
         let image = DecodedImage(
-            info: ImageInfo(size: size, nativeFormat: pixelFormat), pixels: try .of(size, pixelFormat, [9, 8, 7, 6, 5]),
+            info: ImageInfo(size: size, nativeFormat: pixelFormat),
+            pixels: try .of(size, pixelFormat, [9, 8, 7, 6, 5]),
             format: "x", coder: "x")
 
         #expect(manager.defaultFormat(hasAlpha: hasAlpha) == ImageFormat(format))

@@ -95,7 +95,6 @@ import Testing
         #expect(host.plugins.isEmpty)
     }
 
-
     @Test func `lifts the shadow when the file above it goes`() throws {
         let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", red, into: first)
@@ -121,7 +120,9 @@ import Testing
         #expect(host.plugins.map(\.status.state) == [.ready])
     }
 
-    @Test(arguments: ["plugins", "share/coderhost/plugins/1"]) func `follows a folder that does not exist yet`(name: String) throws {
+    @Test(arguments: ["plugins", "share/coderhost/plugins/1"]) func `follows a folder that does not exist yet`(
+        name: String
+    ) throws {
         let parent = TemporaryDirectory()
         let host = testHost(parent.file(name), follows: true)
         try #require(host.plugins.isEmpty)

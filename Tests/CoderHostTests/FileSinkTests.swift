@@ -74,7 +74,9 @@ import Testing
         #expect(try names() == ["out.png"])
     }
 
-    @Test(arguments: ["600", "640", "755", "444"]) func `keeps the permissions of a file it replaces`(mode: String) throws {
+    @Test(arguments: ["600", "640", "755", "444"]) func `keeps the permissions of a file it replaces`(
+        mode: String
+    ) throws {
         let path = folder.write(Array("old".utf8), to: "out.png")
         try shell("chmod", mode, path)
 
@@ -131,13 +133,17 @@ import Testing
         try shell("sh", "-c", "cat \"$0\" > \"$1\" 2>/dev/null &", fifo, folder.file("read"))
 
         try write("through", to: fifo)
-        try shell("sh", "-c", "for i in $(seq 100); do test -s \"$0\" && exit 0; sleep 0.1; done; exit 1", folder.file("read"))
+        try shell(
+            "sh", "-c", "for i in $(seq 100); do test -s \"$0\" && exit 0; sleep 0.1; done; exit 1", folder.file("read")
+        )
 
         #expect(content(folder.file("read")) == "through")
         #expect(try names() == ["fifo", "read"])
     }
 
-    @Test(arguments: ["", "/", "/nofolder/x.png", "folder", "file/x.png"]) func `says that it cannot create`(name: String) throws {
+    @Test(arguments: ["", "/", "/nofolder/x.png", "folder", "file/x.png"]) func `says that it cannot create`(
+        name: String
+    ) throws {
         folder.folder("folder")
         folder.write([], to: "file")
         let path = name.hasPrefix("/") || name.isEmpty ? name : folder.file(name)
@@ -149,7 +155,9 @@ import Testing
         #expect(try names() == ["file", "folder"])
     }
 
-    @Test(.enabled(if: geteuid() != 0, "root may write everywhere")) func `says that a folder may not be written`() throws {
+    @Test(.enabled(if: geteuid() != 0, "root may write everywhere")) func `says that a folder may not be written`()
+        throws
+    {
         try shell("chmod", "555", folder.path)
         defer { try? shell("chmod", "755", folder.path) }
 

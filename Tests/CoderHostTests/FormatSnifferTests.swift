@@ -55,8 +55,12 @@ import Testing
         Sample("other bytes", "{\"at\": 0, \"bytes\": \"ffd8fe\"}", [0xFF, 0xD8, 0xFF], nil),
         Sample("a mask", "{\"at\": 0, \"bytes\": \"f2\", \"mask\": \"0f\"}", [0x32], 4),
         Sample("a mask that does not hold", "{\"at\": 0, \"bytes\": \"f2\", \"mask\": \"0f\"}", [0x33], nil),
-        Sample("all of two rules", "{\"all\": [{\"at\": 0, \"bytes\": \"01\"}, {\"at\": 2, \"bytes\": \"03\"}]}", [1, 2, 3], 16),
-        Sample("one of two rules", "{\"all\": [{\"at\": 0, \"bytes\": \"01\"}, {\"at\": 2, \"bytes\": \"04\"}]}", [1, 2, 3], nil),
+        Sample(
+            "all of two rules", "{\"all\": [{\"at\": 0, \"bytes\": \"01\"}, {\"at\": 2, \"bytes\": \"03\"}]}",
+            [1, 2, 3], 16),
+        Sample(
+            "one of two rules", "{\"all\": [{\"at\": 0, \"bytes\": \"01\"}, {\"at\": 2, \"bytes\": \"04\"}]}",
+            [1, 2, 3], nil),
         Sample("bytes from the end", "{\"at\": -2, \"bytes\": \"ae60\"}", [1], tail: [9, 0xAE, 0x60], 16),
         Sample("bytes from before the tail", "{\"at\": -4, \"bytes\": \"ae60\"}", [1], tail: [0xAE, 0x60, 1], nil),
         Sample("bytes over the end", "{\"at\": -1, \"bytes\": \"ae60\"}", [1], tail: [0xAE], nil),
@@ -80,8 +84,12 @@ import Testing
         Sample("a chunk before another", apng, chunks([("IHDR", 13), ("gAMA", 4), ("acTL", 8), ("IDAT", 9)]), 64),
         Sample("a chunk behind another", apng, chunks([("IHDR", 13), ("IDAT", 9), ("acTL", 8)]), nil),
         Sample("no such chunk", apng, chunks([("IHDR", 13)]), nil),
-        Sample("a chunk behind a cut-off one", apng, chunks([("IHDR", 13)]) + [0xFF, 0xFF, 0xFF, 0xFF, 65, 66, 67, 68], nil),
-        Sample("the name of a chunk inside another", apng, Array(chunks([("tEXt", 0)]).dropLast(4)) + Array("acTL".utf8), nil),
+        Sample(
+            "a chunk behind a cut-off one", apng, chunks([("IHDR", 13)]) + [0xFF, 0xFF, 0xFF, 0xFF, 65, 66, 67, 68], nil
+        ),
+        Sample(
+            "the name of a chunk inside another", apng, Array(chunks([("tEXt", 0)]).dropLast(4)) + Array("acTL".utf8),
+            nil),
     ]
 
     @Test(arguments: samples) func `matches`(sample: Sample) throws {
@@ -90,7 +98,9 @@ import Testing
         #expect(sniffer.score(try signatures(sample.rule)) == sample.score)
     }
 
-    @Test(arguments: samples, [0, 1]) func `matches nothing of a source that is too short`(sample: Sample, count: Int) throws {
+    @Test(arguments: samples, [0, 1]) func `matches nothing of a source that is too short`(
+        sample: Sample, count: Int
+    ) throws {
         guard !sample.rule.contains("\"at\": -"), !sample.what.contains("mask") else { return }
         let sniffer = FormatSniffer(head: Array(sample.head.prefix(count)), tail: [])
 
@@ -119,7 +129,9 @@ import Testing
 
     // MARK: With the project's plugins
 
-    @Test(arguments: Fixture.valid) func `recognises every fixture by its bytes, whatever its name`(fixture: Fixture) throws {
+    @Test(arguments: Fixture.valid) func `recognises every fixture by its bytes, whatever its name`(
+        fixture: Fixture
+    ) throws {
         let host = testHost(Repository.products)
         for name in [fixture.name, "x.png", "x.jpg", "x.gif", "noextension"] {
             let best = try #require(host.manager.candidates(for: ImageSource(fixture.bytes, name: name)).first)
@@ -128,7 +140,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [[], [0x89], [0x50], [0xFF, 0xD8], Array("RIFF".utf8), [UInt8](repeating: 0, count: 5000)] as [[UInt8]])
+    @Test(
+        arguments: [[], [0x89], [0x50], [0xFF, 0xD8], Array("RIFF".utf8), [UInt8](repeating: 0, count: 5000)]
+            as [[UInt8]])
     func `recognises nothing in`(bytes: [UInt8]) throws {
         let host = testHost(Repository.products)
         for name in ["x.png", "x.jpg", "x.webp", "x.heic", "x"] {
@@ -140,7 +154,8 @@ import Testing
     }
 
     private func signatures(_ rules: String) throws -> [Signature] {
-        let text = PluginManifestTests.smallest.replacing("{\"id\": \"x\"}", with: "{\"id\": \"x\", \"signatures\": [\(rules)]}")
+        let text = PluginManifestTests.smallest.replacing(
+            "{\"id\": \"x\"}", with: "{\"id\": \"x\", \"signatures\": [\(rules)]}")
         return try PluginManifest(json: Array(text.utf8)).coders[0].formats[0].signatures
     }
 }

@@ -50,7 +50,9 @@ import Testing
     static let stories = [
         Story(
             name: "keep",
-            frames: [frame(0, rect(0, 0, 4, 3), red), frame(1, rect(1, 1, 2, 1), green), frame(2, rect(3, 2, 1, 1), blue)],
+            frames: [
+                frame(0, rect(0, 0, 4, 3), red), frame(1, rect(1, 1, 2, 1), green), frame(2, rect(3, 2, 1, 1), blue),
+            ],
             seen: ["rrrr/rrrr/rrrr", "rrrr/rggr/rrrr", "rrrr/rggr/rrrb"]),
         Story(
             name: "background clears to transparent, in its own rectangle only",
@@ -111,7 +113,9 @@ import Testing
             ], seen: Array(repeating: "rrrr/rrrr/rrrr", count: 3) + ["rbrr/rrrr/rrrr"]),
     ]
 
-    private func withStory<R>(_ frames: [Frame], _ body: (DecodeSession) throws(CoderError) -> R) throws(CoderError) -> R {
+    private func withStory<R>(
+        _ frames: [Frame], _ body: (DecodeSession) throws(CoderError) -> R
+    ) throws(CoderError) -> R {
         let manager = testHost().manager
         manager.addCoder(ScriptedCoder("story", size: PixelSize(4, 3), frames: frames))
         return try manager.withSession(badPicture, body)
@@ -155,11 +159,14 @@ import Testing
     @Test func `converts frames of other formats`() throws {
         let manager = testHost().manager
         let frames = [
-            Self.frame(0, Self.rect(0, 0, 2, 1), [10, 20, 30]), Self.frame(1, Self.rect(1, 0, 1, 1), [40, 50, 60], .keep, .over),
+            Self.frame(0, Self.rect(0, 0, 2, 1), [10, 20, 30]),
+            Self.frame(1, Self.rect(1, 0, 1, 1), [40, 50, 60], .keep, .over),
         ]
         manager.addCoder(ScriptedCoder("rgb", format: .rgb8, size: PixelSize(2, 1), frames: frames))
 
-        let pixels = try manager.withSession(badPicture) { session throws(CoderError) in try session.decodeFrame(1).pixels }
+        let pixels = try manager.withSession(badPicture) { session throws(CoderError) in
+            try session.decodeFrame(1).pixels
+        }
 
         #expect(pixels.format == .rgba8)
         #expect(pixels.packed == [10, 20, 30, 255, 40, 50, 60, 255])
@@ -172,7 +179,10 @@ import Testing
         func pixels() -> [UInt8] {
             (0..<count).flatMap { _ in
                 (0..<3).map { _ in UInt8.random(in: 0...255, using: &random) }
-                    + [Bool.random(using: &random) ? alphas.randomElement(using: &random)! : .random(in: 0...255, using: &random)]
+                    + [
+                        Bool.random(using: &random)
+                            ? alphas.randomElement(using: &random)! : .random(in: 0...255, using: &random)
+                    ]
             }
         }
         let (below, above) = (pixels(), pixels())
@@ -215,7 +225,9 @@ import Testing
     @Test func `refuses a frame that costs more than the limits allow`() throws {
         for rect in [Self.rect(0, 0, 70_000, 1), Self.rect(0, 0, 60_000, 60_000), Self.rect(0, 0, 1, 4_000_000_000)] {
             let error = #expect(throws: CoderError.self) {
-                try withStory([Self.frame(0, rect, Self.red)]) { session throws(CoderError) in try session.decodeFrame(0) }
+                try withStory([Self.frame(0, rect, Self.red)]) { session throws(CoderError) in
+                    try session.decodeFrame(0)
+                }
             }
             #expect(error?.code == .limitExceeded)
         }

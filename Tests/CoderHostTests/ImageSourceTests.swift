@@ -7,7 +7,9 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct `Image source` {
     private let folder = TemporaryDirectory()
 
-    @Test(arguments: [0, 1, 4095, 65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 3 << 20]) func `reads a whole file`(count: Int) throws {
+    @Test(arguments: [0, 1, 4095, 65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 3 << 20]) func `reads a whole file`(
+        count: Int
+    ) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
         let source = try ImageSource(path: folder.write(bytes, to: "in"))
@@ -55,9 +57,12 @@ import Testing
         #expect(error?.hint == "check its permissions")
     }
 
-    @Test(arguments: [
-        ("a.PNG", "png"), ("/x/y.tar.gz", "gz"), ("/x.y/z", nil), (".hidden", nil), ("a.", ""), ("", nil), ("/", nil),
-    ] as [(String, String?)]) func `knows the extension of a name`(name: String, suffix: String?) {
+    @Test(
+        arguments: [
+            ("a.PNG", "png"), ("/x/y.tar.gz", "gz"), ("/x.y/z", nil), (".hidden", nil), ("a.", ""), ("", nil),
+            ("/", nil),
+        ] as [(String, String?)]) func `knows the extension of a name`(name: String, suffix: String?)
+    {
         #expect(ImageSource([], name: name).fileExtension == suffix)
     }
 

@@ -3,12 +3,13 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `JSON parser` {
-    @Test(arguments: [
-        ("null", .null), (" [ ] ", .array([])), ("{}", .object([])), ("-12", .integer(-12)), ("1.5e2", .real(150)),
-        ("9223372036854775807", .integer(.max)), ("\"\\u00e9\\ud83d\\ude00\\n\\/\\\"\"", .string("é😀\n/\"")),
-        ("[true,false]", .array([.bool(true), .bool(false)])),
-        ("{\"a\":{\"b\":[1]}}", .object([("a", .object([("b", .array([.integer(1)]))]))])),
-    ] as [(String, JSONValue)])
+    @Test(
+        arguments: [
+            ("null", .null), (" [ ] ", .array([])), ("{}", .object([])), ("-12", .integer(-12)), ("1.5e2", .real(150)),
+            ("9223372036854775807", .integer(.max)), ("\"\\u00e9\\ud83d\\ude00\\n\\/\\\"\"", .string("é😀\n/\"")),
+            ("[true,false]", .array([.bool(true), .bool(false)])),
+            ("{\"a\":{\"b\":[1]}}", .object([("a", .object([("b", .array([.integer(1)]))]))])),
+        ] as [(String, JSONValue)])
     func `reads`(text: String, value: JSONValue) throws {
         #expect(try JSONParser.parse(Array(text.utf8)) == value)
     }
@@ -20,7 +21,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", " ", "nul", "nulls", "tru", "[1,]", "[1", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{'a':1}", "1 2",
+        "", " ", "nul", "nulls", "tru", "[1,]", "[1", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{'a':1}",
+        "1 2",
         "[1]]", "\"a", "\"\u{1}\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800x\"", "\"\\ud800\\u0041\"",
         "\"\\udc00\"", "-", "+", ".", "1e", "1e999", "99999999999999999999", "--1", "NaN", "Infinity", "// a",
         "\u{FEFF}{}",

@@ -16,7 +16,8 @@ import Testing
         #expect(status.reason == "libcoderhost-absent.so.3 not found")
         #expect(status.remedy == "install the package that has libcoderhost-absent.so.3")
         #expect(error?.code == .noCoder)
-        #expect(error?.attempts == ["libcoder-missing-library.so would serve it, but is missing-library: \(status.reason)"])
+        #expect(
+            error?.attempts == ["libcoder-missing-library.so would serve it, but is missing-library: \(status.reason)"])
     }
 
     @Test func `are named when a library of theirs is missing`() throws {

@@ -45,7 +45,9 @@ import Testing
         let error = #expect(throws: CoderError.self) { try manager.decode(badPicture) }
 
         #expect(error?.code == .limitExceeded)
-        #expect(error?.limit == CoderError.Limit(name: "a pixel count of", allowed: 250_000_000, requested: 65_535 * 65_535))
+        #expect(
+            error?.limit == CoderError.Limit(name: "a pixel count of", allowed: 250_000_000, requested: 65_535 * 65_535)
+        )
     }
 
     /// A picture and what it needs of one limit.
@@ -96,7 +98,9 @@ import Testing
         limits.maxDecodedBytes = 399
 
         let error = #expect(throws: CoderError.self) {
-            try manager.withSession(badPicture, limits: limits) { session throws(CoderError) in try session.decodeImage() }
+            try manager.withSession(badPicture, limits: limits) { session throws(CoderError) in
+                try session.decodeImage()
+            }
         }
 
         #expect(error?.limit?.requested == 400, "a canvas has four bytes in a pixel, whatever the frames have")
@@ -138,7 +142,8 @@ import Testing
 
     // MARK: Input and output
 
-    @Test(arguments: ["file", "fifo"], [100, 65_536, 70_000]) func `hold for the input`(kind: String, count: Int) throws {
+    @Test(arguments: ["file", "fifo"], [100, 65_536, 70_000]) func `hold for the input`(kind: String, count: Int) throws
+    {
         let folder = TemporaryDirectory()
         let path = folder.write([UInt8](repeating: 1, count: count), to: "input")
         func read(_ allowed: Int) throws -> Int {
@@ -160,7 +165,8 @@ import Testing
     }
 
     @Test func `hold for the output`() throws {
-        let image = try testHost().manager.decode(ImageSource(Array("P5 4 4 255 ".utf8) + [UInt8](repeating: 7, count: 16)))
+        let image = try testHost().manager.decode(
+            ImageSource(Array("P5 4 4 255 ".utf8) + [UInt8](repeating: 7, count: 16)))
         var limits = DecodeLimits.default
         limits.maxOutputBytes = 11 + 16
         #expect(try testHost(limits: limits).manager.encode(image, to: "pnm").count == 11 + 16)
@@ -186,10 +192,12 @@ import Testing
 
     // MARK: Profiles
 
-    @Test(arguments: [
-        \DecodeLimits.maxSide, \.maxPixels, \.maxFrames, \.maxTotalPixels, \.maxInputBytes, \.maxOutputBytes,
-        \.maxDecodedBytes, \.maxMetadataBytes, \.maxRatio, \.maxScans, \.maxNesting, \.maxThreads, \.maxMilliseconds,
-    ] as [any KeyPath<DecodeLimits, Int> & Sendable])
+    @Test(
+        arguments: [
+            \DecodeLimits.maxSide, \.maxPixels, \.maxFrames, \.maxTotalPixels, \.maxInputBytes, \.maxOutputBytes,
+            \.maxDecodedBytes, \.maxMetadataBytes, \.maxRatio, \.maxScans, \.maxNesting, \.maxThreads,
+            \.maxMilliseconds,
+        ] as [any KeyPath<DecodeLimits, Int> & Sendable])
     func `are tighter for strangers and absent on request`(key: any KeyPath<DecodeLimits, Int> & Sendable) {
         #expect(DecodeLimits.strict[keyPath: key] > 0)
         #expect(DecodeLimits.strict[keyPath: key] <= DecodeLimits.default[keyPath: key])

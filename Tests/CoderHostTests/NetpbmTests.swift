@@ -25,7 +25,8 @@ import Testing
         if let bits = expect.bitDepth { #expect(image.info.bitDepth == bits) }
         if let alpha = expect.hasAlpha { #expect(image.info.hasAlpha == alpha) }
         #expect(
-            PixelDigest.of(image.pixels) == expect.pixelSHA256, "\(FailureArtifact.keep(image.pixels, as: fixture.name))")
+            PixelDigest.of(image.pixels) == expect.pixelSHA256,
+            "\(FailureArtifact.keep(image.pixels, as: fixture.name))")
     }
 
     @Test(arguments: bad) func `refuses`(fixture: Fixture) throws {
@@ -42,7 +43,9 @@ import Testing
             let source = ImageSource(Array(bytes[..<count]))
             // What is cut in the middle of a trailing picture or comment still decodes.
             do throws(CoderError) { _ = try manager.decode(source) } catch {
-                #expect([.truncated, .corrupt, .unrecognizedFormat, .limitExceeded, .unsupportedFeature].contains(error.code))
+                #expect(
+                    [.truncated, .corrupt, .unrecognizedFormat, .limitExceeded, .unsupportedFeature].contains(
+                        error.code))
             }
         }
     }
@@ -72,9 +75,12 @@ import Testing
 
     private func image(_ format: PixelFormat, _ size: PixelSize) throws -> DecodedImage {
         var random = SeededRandom(3)
-        let bytes = (0..<size.width * size.height * format.bytesPerPixel).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let bytes = (0..<size.width * size.height * format.bytesPerPixel).map { _ in
+            UInt8.random(in: 0...255, using: &random)
+        }
         return DecodedImage(
-            info: ImageInfo(size: size, nativeFormat: format, bitDepth: format.bits), pixels: try .of(size, format, bytes),
+            info: ImageInfo(size: size, nativeFormat: format, bitDepth: format.bits),
+            pixels: try .of(size, format, bytes),
             format: "x", coder: "x")
     }
 
@@ -86,7 +92,8 @@ import Testing
         let again = try manager.decode(ImageSource(bytes))
 
         let type = ["GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"][format.channels.count - 1]
-        let header = "P7\nWIDTH \(size.width)\nHEIGHT \(size.height)\nDEPTH \(format.channels.count)\n"
+        let header =
+            "P7\nWIDTH \(size.width)\nHEIGHT \(size.height)\nDEPTH \(format.channels.count)\n"
             + "MAXVAL \(format.bits == 8 ? 255 : 65_535)\nTUPLTYPE \(type)\nENDHDR\n"
         #expect(bytes.starts(with: Array(header.utf8)))
         #expect(bytes.count == header.utf8.count + size.width * size.height * format.bytesPerPixel)
@@ -96,7 +103,9 @@ import Testing
         #expect(again.info.hasAlpha == format.channels.hasAlpha)
     }
 
-    @Test(arguments: pixelFormats) func `keeps every sample in PNM but alpha, which it puts on white`(format: PixelFormat) throws {
+    @Test(arguments: pixelFormats) func `keeps every sample in PNM but alpha, which it puts on white`(
+        format: PixelFormat
+    ) throws {
         let size = PixelSize(7, 5)
         let image = try image(format, size)
         let sink = MemorySink()
@@ -108,7 +117,9 @@ import Testing
         #expect(sink.bytes.starts(with: Array("P\(isGray ? 5 : 6)\n7 5\n\(format.bits == 8 ? 255 : 65_535)\n".utf8)))
         #expect(again.pixels.format == PixelFormat(isGray ? .gray : .rgb, bits: format.bits))
         if !format.channels.hasAlpha { #expect(again.pixels.packed == image.pixels.packed) }
-        #expect(report.warnings == (format.channels.hasAlpha ? ["the format has no alpha: the picture is put on white"] : []))
+        #expect(
+            report.warnings
+                == (format.channels.hasAlpha ? ["the format has no alpha: the picture is put on white"] : []))
         #expect(report.coder == "coderhost.pnm")
     }
 
@@ -116,13 +127,15 @@ import Testing
         let buffer = try PixelBuffer(size: PixelSize(1, 1), format: .gray16)
         buffer.withMutableRow(0) { $0.storeBytes(of: UInt16(0x1234), toByteOffset: 0, as: UInt16.self) }
         let image = DecodedImage(
-            info: ImageInfo(size: PixelSize(1, 1), nativeFormat: .gray16, bitDepth: 16), pixels: buffer, format: "x", coder: "x")
+            info: ImageInfo(size: PixelSize(1, 1), nativeFormat: .gray16, bitDepth: 16), pixels: buffer, format: "x",
+            coder: "x")
 
         #expect(try manager.encode(image, to: "pnm").suffix(2) == [0x12, 0x34])
         #expect(try manager.encode(image, to: "pam").suffix(2) == [0x12, 0x34])
     }
 
-    @Test(.enabled(if: (try? run(["pamtopnm", "-version"])) != nil, "Netpbm is not installed"), arguments: pixelFormats)
+    @Test(
+        .enabled(if: (try? run(["pamtopnm", "-version"])) != nil, "Netpbm is not installed"), arguments: pixelFormats)
     func `is understood by Netpbm's own tools`(format: PixelFormat) throws {
         let image = try image(format, PixelSize(7, 5))
 

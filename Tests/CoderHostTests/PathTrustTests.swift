@@ -14,9 +14,13 @@ import Testing
     }
 
     static let doubtful = [
-        Place(command: ["chmod", "g+w"], component: "outer/plugins", reason: "its group can write", remedy: "chmod go-w"),
-        Place(command: ["chmod", "o+w"], component: "outer/plugins", reason: "everybody can write", remedy: "chmod go-w"),
-        Place(command: ["chmod", "1777"], component: "outer/plugins", reason: "everybody can write", remedy: "chmod go-w"),
+        Place(
+            command: ["chmod", "g+w"], component: "outer/plugins", reason: "its group can write", remedy: "chmod go-w"),
+        Place(
+            command: ["chmod", "o+w"], component: "outer/plugins", reason: "everybody can write", remedy: "chmod go-w"),
+        Place(
+            command: ["chmod", "1777"], component: "outer/plugins", reason: "everybody can write",
+            remedy: "chmod go-w"),
         Place(command: ["chmod", "g+w"], component: "outer", reason: "its group can write", remedy: "chmod go-w"),
         Place(
             command: ["chmod", "o+w"], component: "outer/plugins/libcoder-a.so", reason: "everybody can write",
@@ -62,7 +66,8 @@ import Testing
         #expect(testHost(folder.file("outer/plugins")).plugins.map(\.status.state) == [.ready])
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root gives files away"), arguments: ["outer", "outer/plugins/libcoder-a.so"])
+    @Test(
+        .enabled(if: geteuid() == 0, "only root gives files away"), arguments: ["outer", "outer/plugins/libcoder-a.so"])
     func `is lost where it belongs to somebody else`(component: String) throws {
         let folder = try plugin()
         try shell("chown", "12345", folder.file(component))

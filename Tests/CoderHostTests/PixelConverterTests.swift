@@ -16,14 +16,15 @@ import Testing
         var red, green, blue, alpha: Double
     }
 
-    /// Samples that meet every corner: ends, neighbours of ends, halves, noise. What is premultiplied stays below alpha.
+    /// Samples that meet every corner: ends, their neighbours, halves, noise. What is premultiplied stays below alpha.
     private func samples(_ format: PixelFormat, _ pixels: Int) -> [Int] {
         var random = SeededRandom(UInt64(format.channels.rawValue) * 100 + UInt64(format.bits))
         let top = format.bits == 8 ? 255 : 65_535
         let corners = [0, 1, 2, top / 2, top / 2 + 1, top - 1, top]
         return (0..<pixels).flatMap { _ -> [Int] in
             var pixel = (0..<format.channels.count).map { _ in
-                Bool.random(using: &random) ? corners.randomElement(using: &random)! : Int.random(in: 0...top, using: &random)
+                Bool.random(using: &random)
+                    ? corners.randomElement(using: &random)! : Int.random(in: 0...top, using: &random)
             }
             if Int.random(in: 0..<4, using: &random) == 0 { for i in 0..<min(3, pixel.count) { pixel[i] = pixel[0] } }
             if format.channels.hasAlpha {
@@ -79,7 +80,9 @@ import Testing
             case .rgba: Color(red: at(0), green: at(1), blue: at(2), alpha: at(3))
             case .bgra: Color(red: at(2), green: at(1), blue: at(0), alpha: at(3))
             case .cmyk:
-                Color(red: (1 - at(0)) * (1 - at(3)), green: (1 - at(1)) * (1 - at(3)), blue: (1 - at(2)) * (1 - at(3)), alpha: 1)
+                Color(
+                    red: (1 - at(0)) * (1 - at(3)), green: (1 - at(1)) * (1 - at(3)), blue: (1 - at(2)) * (1 - at(3)),
+                    alpha: 1)
             }
         if format.alpha == .premultiplied, color.alpha > 0 {
             color.red /= color.alpha
@@ -134,7 +137,8 @@ import Testing
         return count == 0 ? 0.001 : to.bits == 8 && count == 1 ? 0.501 : to.bits == 8 ? 0.52 : 0.501 * Double(count)
     }
 
-    @Test(arguments: straight + premultiplied + opaque, straight.filter { $0.channels != .cmyk } + premultiplied + opaque)
+    @Test(
+        arguments: straight + premultiplied + opaque, straight.filter { $0.channels != .cmyk } + premultiplied + opaque)
     func `agrees with exact numbers`(from: PixelFormat, to: PixelFormat) throws {
         let width = 64
         let pixels = samples(from, width * 40)
@@ -175,7 +179,9 @@ import Testing
         #expect(samples(of: result) == pixels.map { $0 * 257 })
     }
 
-    @Test(arguments: straight + premultiplied) func `hands the same buffer back where nothing is to do`(format: PixelFormat) throws {
+    @Test(arguments: straight + premultiplied) func `hands the same buffer back where nothing is to do`(
+        format: PixelFormat
+    ) throws {
         let buffer = try buffer(samples(format, 16), format, width: 4)
 
         #expect(try PixelConverter.convert(buffer, to: format) === buffer)
@@ -256,7 +262,9 @@ import Testing
         #expect(result == [0, 128, (254 * 128 + 127) / 255])
     }
 
-    @Test(arguments: [PixelFormat.cmyk8, PixelFormat(.rgba, bits: 32, numeric: .float), PixelFormat(.gray, bits: 16, numeric: .float)])
+    @Test(arguments: [
+        PixelFormat.cmyk8, PixelFormat(.rgba, bits: 32, numeric: .float), PixelFormat(.gray, bits: 16, numeric: .float),
+    ])
     func `refuses what it has no rule for`(format: PixelFormat) throws {
         let buffer = try PixelBuffer(size: PixelSize(2, 2), format: .rgba8)
 
@@ -282,7 +290,9 @@ import Testing
         PixelFormat(.rgba, bits: 32, numeric: .float), PixelFormat(.rgb, bits: 32, numeric: .float),
     ]
 
-    @Test(arguments: Orientation.allCases, sizes) func `turns every pixel to its place`(orientation: Orientation, format: PixelFormat) throws {
+    @Test(arguments: Orientation.allCases, sizes) func `turns every pixel to its place`(
+        orientation: Orientation, format: PixelFormat
+    ) throws {
         var random = SeededRandom(1)
         let bytes = format.bytesPerPixel
         // One tile and a bit in each direction, and pictures of one row or column.

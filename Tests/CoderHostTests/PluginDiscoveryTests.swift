@@ -18,7 +18,8 @@ import Testing
     static let listed = [
         Sample(state: .ready),
         Sample(source: "constructor-aborts", state: .ready),
-        Sample(flags: ["-DABI_MAJOR=0"], state: .abiTooOld, reason: "built for interface 0", remedy: "update the plugin"),
+        Sample(
+            flags: ["-DABI_MAJOR=0"], state: .abiTooOld, reason: "built for interface 0", remedy: "update the plugin"),
         Sample(source: "needs-newer", state: .abiTooNew, reason: "needs interface 1.99", remedy: "update coderhost"),
         Sample(source: "major-2", state: .abiTooNew, reason: "needs interface 2.0", remedy: "update coderhost"),
         Sample(source: "no-note", state: .noManifest, reason: "no manifest note", remedy: "CPI_MANIFEST"),
@@ -85,7 +86,8 @@ import Testing
 
         let image = try host.manager.decode(badPicture)
 
-        #expect(image.pixels.packed == [UInt8](repeating: 0, count: 12).enumerated().map { $0.offset % 3 == 0 ? 255 : 0 })
+        #expect(
+            image.pixels.packed == [UInt8](repeating: 0, count: 12).enumerated().map { $0.offset % 3 == 0 ? 255 : 0 })
         #expect(host.plugins.map(\.status) == [PluginStatus(.loaded)])
     }
 
@@ -150,7 +152,9 @@ import Testing
         #expect(testHost(folder.path).plugins.isEmpty)
     }
 
-    @Test(arguments: [(4, 1, "32 bit"), (5, 2, "another byte order"), (18, 8, "MIPS"), (18, 3, "x86")] as [(Int, UInt8, String)])
+    @Test(
+        arguments: [(4, 1, "32 bit"), (5, 2, "another byte order"), (18, 8, "MIPS"), (18, 3, "x86")]
+            as [(Int, UInt8, String)])
     func `names the machine a file is for`(offset: Int, byte: UInt8, name: String) throws {
         let folder = TemporaryDirectory()
         var bytes = try BuiltPlugin.bytes("claims-formats")
@@ -235,7 +239,9 @@ import Testing
 
     // MARK: Administration
 
-    @Test(arguments: ["enabled = no", "enabled=FALSE # for now", "# why\npriority = 7\n enabled\t=\toff\n", "enabled=0"])
+    @Test(arguments: [
+        "enabled = no", "enabled=FALSE # for now", "# why\npriority = 7\n enabled\t=\toff\n", "enabled=0",
+    ])
     func `leaves out what an administrator disabled`(text: String) throws {
         let (folder, administration) = (TemporaryDirectory(), TemporaryDirectory())
         try BuiltPlugin.put("claims-formats", into: folder)

@@ -51,7 +51,8 @@ import Testing
         Fault("\"major\": 1", "\"major\": 1e999", "at byte"),
         Fault(", \"minor_needed\": 0", "", "abi.minor_needed is missing"),
         Fault("{\"major\": 1, \"minor_built\": 0, \"minor_needed\": 0}", "[]", "abi is no object"),
-        Fault("\"coders\": [", "\"coder\": [", "coders is empty"), Fault("\"id\": \"a\", ", "", "coders[0].id is missing"),
+        Fault("\"coders\": [", "\"coder\": [", "coders is empty"),
+        Fault("\"id\": \"a\", ", "", "coders[0].id is missing"),
         Fault("[\"decode\"]", "\"decode\"", "coders[0].roles is no list"),
         Fault("[\"decode\"]", "[1]", "coders[0].roles[0]"), Fault("[{\"id\": \"x\"}]", "[]", "serves no format"),
         Fault("{\"id\": \"x\"}", "{}", "coders[0].formats[0].id is missing"),
@@ -59,7 +60,9 @@ import Testing
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"at\": 0, \"bytes\": \"4\"}]}", "bytes"),
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"at\": 0, \"bytes\": \"zz\"}]}", "bytes"),
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"bytes\": \"00\"}]}", "at is missing"),
-        Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"at\": 0, \"bytes\": \"00\", \"mask\": \"0000\"}]}", "mask"),
+        Fault(
+            "{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"at\": 0, \"bytes\": \"00\", \"mask\": \"0000\"}]}",
+            "mask"),
         Fault("{\"id\": \"x\"}", "{\"id\": \"x\", \"signatures\": [{\"brands\": [\"heics\"]}]}", "four characters"),
         Fault(
             "[\"decode\"]", "[\"decode\"], \"options\": [{\"key\": \"a.b\", \"type\": \"colour\"}]", "option a.b"),
@@ -87,11 +90,14 @@ import Testing
         let whole = try #require(readFile("\(Repository.root)/Plugins/\(room)/Plugin/manifest.json"))
         #expect(throws: Never.self) { try PluginManifest(json: whole) }
         var random = SeededRandom(UInt64(whole.count))
-        let words = ["-9223372036854775808", "9223372036854775807", "1e308", "null", "[]", "{}", "\"\"", "true", "\\uD800"]
+        let words = [
+            "-9223372036854775808", "9223372036854775807", "1e308", "null", "[]", "{}", "\"\"", "true", "\\uD800",
+        ]
         for round in 0..<300 {
             var bytes = whole
             switch round % 3 {
-            case 0: bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            case 0:
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
             case 1: bytes.removeLast(Int.random(in: 1..<bytes.count, using: &random))
             default:
                 let start = Int.random(in: 0..<bytes.count, using: &random)
@@ -118,21 +124,23 @@ import Testing
     private func variants(of document: JSONValue, by value: JSONValue) -> [JSONValue] {
         switch document {
         case .array(let items):
-            return [value] + items.indices.flatMap { index in
-                variants(of: items[index], by: value).map { item in
-                    var copy = items
-                    copy[index] = item
-                    return .array(copy)
+            return [value]
+                + items.indices.flatMap { index in
+                    variants(of: items[index], by: value).map { item in
+                        var copy = items
+                        copy[index] = item
+                        return .array(copy)
+                    }
                 }
-            }
         case .object(let members):
-            return [value] + members.indices.flatMap { index in
-                variants(of: members[index].value, by: value).map { item in
-                    var copy = members
-                    copy[index].value = item
-                    return .object(copy)
+            return [value]
+                + members.indices.flatMap { index in
+                    variants(of: members[index].value, by: value).map { item in
+                        var copy = members
+                        copy[index].value = item
+                        return .object(copy)
+                    }
                 }
-            }
         default: return [value]
         }
     }

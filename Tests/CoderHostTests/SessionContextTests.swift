@@ -133,7 +133,9 @@ import Testing
         #expect(SessionContext(limits: .off).deadline == 0)
         #expect(SessionContext(limits: .strict).deadline > monotonicNow())
         #expect(SessionContext(limits: limits { $0.maxMilliseconds = .max }).deadline == .max)
-        #expect(throws: Never.self) { try SessionContext(limits: limits { $0.maxMilliseconds = .max }).checkCancellation() }
+        #expect(throws: Never.self) {
+            try SessionContext(limits: limits { $0.maxMilliseconds = .max }).checkCancellation()
+        }
     }
 
     /// Fills the allocator's memory with a colour, and then asks a coder that paints nothing.

@@ -106,7 +106,8 @@ final class ScriptedCoder: ImageCoder {
     var sessions: Int { count.withLock { $0 } }
 
     init(
-        _ id: String, signature: [UInt8] = Array("BAD!".utf8), priority: Int = 100, roles: CoderRoles = [.decode, .encode],
+        _ id: String, signature: [UInt8] = Array("BAD!".utf8), priority: Int = 100,
+        roles: CoderRoles = [.decode, .encode],
         format: PixelFormat = .rgba8, size: PixelSize = PixelSize(1, 1), frames: [Frame]? = nil,
         failure: CoderError? = nil
     ) {

@@ -28,7 +28,8 @@ import Testing
         #expect(host.manager.format(ofExtension: "qoi") == "qoi")
     }
 
-    @Test(arguments: Edition.allCases, [3, 4]) func `decodes what others wrote`(edition: Edition, channels: Int) throws {
+    @Test(arguments: Edition.allCases, [3, 4]) func `decodes what others wrote`(edition: Edition, channels: Int) throws
+    {
         let (host, folder) = try host(edition)
         defer { withExtendedLifetime(folder) {} }
         let size = PixelSize(61, 47)
@@ -51,7 +52,8 @@ import Testing
         let rows = picture(size, channels)
         let format: PixelFormat = channels == 3 ? .rgb8 : .rgba8
         let image = DecodedImage(
-            info: ImageInfo(size: size, nativeFormat: format), pixels: try .of(size, format, rows), format: "x", coder: "x")
+            info: ImageInfo(size: size, nativeFormat: format), pixels: try .of(size, format, rows), format: "x",
+            coder: "x")
 
         let bytes = try host.manager.encode(image, to: "qoi")
 
@@ -145,7 +147,9 @@ private enum QOI {
     }
 
     static func decode(_ bytes: [UInt8]) -> (size: PixelSize, channels: Int, rows: [UInt8])? {
-        guard bytes.count >= 22, bytes.starts(with: "qoif".utf8), bytes.suffix(8) == [0, 0, 0, 0, 0, 0, 0, 1] else { return nil }
+        guard bytes.count >= 22, bytes.starts(with: "qoif".utf8), bytes.suffix(8) == [0, 0, 0, 0, 0, 0, 0, 1] else {
+            return nil
+        }
         func u32(_ at: Int) -> Int { bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) } }
         let size = PixelSize(u32(4), u32(8))
         let channels = Int(bytes[12])
@@ -199,7 +203,8 @@ private enum QOI {
             if seen[pixel.place] == pixel {
                 bytes.append(UInt8(pixel.place))
             } else {
-                bytes += pixel.a == last.a ? [0xFE, pixel.r, pixel.g, pixel.b] : [0xFF, pixel.r, pixel.g, pixel.b, pixel.a]
+                bytes +=
+                    pixel.a == last.a ? [0xFE, pixel.r, pixel.g, pixel.b] : [0xFF, pixel.r, pixel.g, pixel.b, pixel.a]
             }
             seen[pixel.place] = pixel
             last = pixel
