@@ -40,9 +40,24 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// A limit that was passed.
     public struct Limit: Sendable, Hashable {
+        /// Short and stable, the word that `--limits` takes: `side`, `pixels`, `frames` …
         public var name: String
         public var allowed: UInt64
         public var requested: UInt64
+
+        /// What the short names stand for.
+        static let phrases = [
+            "side": "a side of", "pixels": "a pixel count of", "frames": "a frame count of",
+            "total": "a pixel count over all frames of", "input": "an input byte count of",
+            "output": "an output byte count of", "memory": "a decoded byte count of",
+            "metadata": "a metadata byte count of", "ratio": "a ratio of decoded to stored bytes of",
+            "scans": "a scan count of", "nesting": "a nesting of",
+        ]
+
+        /// What helps where a limit of ``DecodeLimits`` was passed.
+        package static func hint(_ name: String) -> String {
+            "raise it with --limits \(name)=N if the source is trusted"
+        }
 
         public init(name: String, allowed: UInt64, requested: UInt64) {
             self.name = name
@@ -110,10 +125,12 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     public static func invalidArgument(_ message: String, hint: String? = nil) -> CoderError {
         CoderError(.invalidArgument, message, hint: hint)
     }
+    /// A limit of ``DecodeLimits`` by its short name, or one that a codec has by itself.
     public static func limit(_ name: String, allowed: Int, requested: Int) -> CoderError {
-        CoderError(
-            .limitExceeded, "\(name) \(requested) is above the limit of \(allowed)",
-            hint: "raise it with --limits if the source is trusted",
+        let what = Limit.phrases[name]
+        return CoderError(
+            .limitExceeded, "\(what ?? name) \(requested) is above the limit of \(allowed)",
+            hint: what == nil ? nil : Limit.hint(name),
             limit: Limit(name: name, allowed: UInt64(clamping: allowed), requested: UInt64(clamping: requested)))
     }
 }

@@ -70,7 +70,7 @@ import Testing
             }
         }
 
-        #expect(error?.limit == CoderError.Limit(name: "a frame count of", allowed: 100, requested: 101))
+        #expect(error?.limit == CoderError.Limit(name: "frames", allowed: 100, requested: 101))
     }
 
     @Test(arguments: Work.allCases) func `ends an endless animation at the limit of pixels`(kind: Work) throws {

@@ -134,7 +134,7 @@ struct GIFScanner {
         let (x, y) = (Int(try reader.u16LE()), Int(try reader.u16LE()))
         let (width, height) = (Int(try reader.u16LE()), Int(try reader.u16LE()))
         if limits.maxPixels > 0, width * height > limits.maxPixels {
-            throw .limit("frame pixels", allowed: limits.maxPixels, requested: width * height)
+            throw .limit("pixels", allowed: limits.maxPixels, requested: width * height)
         }
         let flags = try reader.u8()
         let local = try palette(flags, &reader)

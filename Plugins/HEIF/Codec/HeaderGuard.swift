@@ -23,7 +23,7 @@ struct HeaderGuard {
         // Overlays may draw the same picture thousands of times.
         let allowed = max(16 * (picture.size.area ?? 0), 64_000_000)
         let cost = walk.cost(of: table.primary)
-        if cost > allowed { throw .limit("pixels to put together", allowed: allowed, requested: cost) }
+        if cost > allowed { throw .limit("pixels", allowed: allowed, requested: cost) }
     }
 
     /// Looks at the bytes of the items, which all have to be there.
@@ -52,7 +52,7 @@ struct HeaderGuard {
     private func check(_ size: PixelSize) throws(CoderError) {
         let side = max(size.width, size.height)
         if limits.maxSide > 0, side > limits.maxSide {
-            throw .limit("side in pixels", allowed: limits.maxSide, requested: side)
+            throw .limit("side", allowed: limits.maxSide, requested: side)
         }
         let area = size.area ?? Int.max
         if limits.maxPixels > 0, area > limits.maxPixels {
@@ -131,7 +131,7 @@ private struct Walk {
             throw .corrupt("a picture is made of itself")
         }
         let deepest = limits.maxNesting > 0 ? limits.maxNesting : 100
-        if depth > deepest { throw .limit("nesting of pictures", allowed: deepest, requested: depth) }
+        if depth > deepest { throw .limit("nesting", allowed: deepest, requested: depth) }
         state[id] = false
         var total = table.properties(of: id).reduce(0) {
             if case .extent(let size) = $1 { max($0, size.area ?? 0) } else { $0 }

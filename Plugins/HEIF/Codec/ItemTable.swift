@@ -103,7 +103,7 @@ struct ItemTable {
         for extent in items[id]?.extents ?? [] {
             let range = try place(extent, in: source)
             if limit > 0, range.count > limit - joined.count {
-                throw .limit("bytes of an item", allowed: limit, requested: joined.count + range.count)
+                throw .limit("metadata", allowed: limit, requested: joined.count + range.count)
             }
             if extent.method == 1 {
                 joined += bytes[range]

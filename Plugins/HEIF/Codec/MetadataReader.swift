@@ -57,6 +57,6 @@ struct MetadataReader {
     private func limitPassed(_ count: Int) -> CoderError? {
         let allowed = session.limits.maxMetadataBytes
         return allowed > 0 && count > allowed
-            ? .limit("bytes of metadata", allowed: allowed, requested: count) : nil
+            ? .limit("metadata", allowed: allowed, requested: count) : nil
     }
 }

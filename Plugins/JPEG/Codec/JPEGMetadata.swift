@@ -50,7 +50,7 @@ struct JPEGMetadata {
 
     private func join(_ parts: [Range<Int>]) throws(CoderError) -> [UInt8] {
         let total = parts.reduce(0) { $0 + $1.count }
-        if limit > 0, total > limit { throw .limit("metadata bytes", allowed: limit, requested: total) }
+        if limit > 0, total > limit { throw .limit("metadata", allowed: limit, requested: total) }
         return parts.flatMap { source.bytes($0) }
     }
 

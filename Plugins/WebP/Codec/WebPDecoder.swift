@@ -92,7 +92,7 @@ public final class WebPDecoder: ImageDecoder {
         guard let range = WebPContainer.chunk(kind, of: session.source) else { return nil }
         let allowed = session.limits.maxMetadataBytes
         if allowed > 0, range.count > allowed {
-            throw .limit("metadata bytes", allowed: allowed, requested: range.count)
+            throw .limit("metadata", allowed: allowed, requested: range.count)
         }
         return session.source.bytes(range)
     }

@@ -7,10 +7,10 @@ struct ContractCall {
 
     init() { error.size = UInt32(MemoryLayout<cpi_error>.size) }
 
-    /// The limits in the order of `CPI_LIMIT_…`.
+    /// The names of the limits in the order of `CPI_LIMIT_…`.
     private static let limitNames = [
-        "", "width", "height", "pixels", "frames", "total pixels", "one allocation's bytes", "decoded bytes",
-        "metadata bytes", "input bytes", "output bytes", "nesting", "threads", "scans", "ratio",
+        "", "side", "side", "pixels", "frames", "total", "memory", "memory", "metadata", "input", "output", "nesting",
+        "threads", "scans", "ratio",
     ]
 
     /// The error a negative status stands for; nil for success and notes.
@@ -42,11 +42,13 @@ struct ContractCall {
         if !feature.isEmpty { result.feature = feature }
         if error.input_offset > 0 { result.inputOffset = error.input_offset }
         if status == CPI_LIMIT {
+            // A number of a later version, or a limit that a codec has by itself, has no name here.
             let index = Int(error.limit_id)
+            let name = Self.limitNames.indices.contains(index) ? Self.limitNames[index] : ""
             result.limit = CoderError.Limit(
-                name: Self.limitNames.indices.contains(index) ? Self.limitNames[index] : "limit \(index)",
-                allowed: error.limit_allowed, requested: error.limit_requested)
-            result.hint = "raise it with --limits if the source is trusted"
+                name: name.isEmpty ? "other" : name, allowed: error.limit_allowed, requested: error.limit_requested)
+            result.hint = name.isEmpty
+                ? "the limit is the codec's own; make the picture smaller" : CoderError.Limit.hint(name)
         }
         return result
     }

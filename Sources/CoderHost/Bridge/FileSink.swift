@@ -106,7 +106,7 @@ public final class FileSink: OutputSink {
 
     public func write(_ bytes: RawSpan) throws(CoderError) {
         if maxBytes > 0 && bytes.byteCount > maxBytes - written {
-            throw .limit("an output byte count of", allowed: maxBytes, requested: written + bytes.byteCount)
+            throw .limit("output", allowed: maxBytes, requested: written + bytes.byteCount)
         }
         let problem = unsafe bytes.withUnsafeBytes { buffer -> SystemError? in
             var at = 0

@@ -56,7 +56,7 @@ import Synchronization
             throw Self.error(error)
         }
         if maxBytes > 0 && size > maxBytes {
-            throw .limit("the input's byte count", allowed: maxBytes, requested: size)
+            throw .limit("input", allowed: maxBytes, requested: size)
         }
         if size >= Self.readPiecewiseFrom {
             unsafe memory = nil
@@ -117,7 +117,7 @@ import Synchronization
     ) throws(CoderError) {
         guard maxBytes > 0 && filled > maxBytes else { return }
         unsafe LargeMemory.release(memory, room)
-        throw .limit("the input's byte count", allowed: maxBytes, requested: filled)
+        throw .limit("input", allowed: maxBytes, requested: filled)
     }
 
     /// Whether the read that just failed was only interrupted or early; waits if it was early.
@@ -153,7 +153,7 @@ import Synchronization
         let start = available
         if isComplete { throw CoderError(.misuse, "the source was finished before") }
         guard let memory = unsafe memory, bytes.count <= capacity - start else {
-            throw .limit("the input's byte count", allowed: capacity, requested: start + bytes.count)
+            throw .limit("input", allowed: capacity, requested: start + bytes.count)
         }
         unsafe bytes.withUnsafeBytes { source in
             if let base = source.baseAddress { unsafe (memory + start).copyMemory(from: base, byteCount: source.count) }

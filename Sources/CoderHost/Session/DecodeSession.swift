@@ -93,10 +93,10 @@ public final class DecodeSession {
         // A frame may reach over the canvas, but it costs memory as large as it is.
         let limits = context.limits
         if limits.maxSide > 0, max(rect.width, rect.height) > limits.maxSide {
-            throw .limit("a frame's side", allowed: limits.maxSide, requested: max(rect.width, rect.height))
+            throw .limit("side", allowed: limits.maxSide, requested: max(rect.width, rect.height))
         }
         if limits.maxPixels > 0, area > limits.maxPixels {
-            throw .limit("a frame's pixel count", allowed: limits.maxPixels, requested: area)
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
     }
 
@@ -192,7 +192,7 @@ public final class DecodeSession {
     private func examineByteCount(_ size: PixelSize, _ format: PixelFormat) throws(CoderError) {
         let (_, count) = try PixelBuffer.layout(size: size, format: format)
         if context.limits.maxDecodedBytes > 0, count > context.limits.maxDecodedBytes {
-            throw .limit("the decoded byte count", allowed: context.limits.maxDecodedBytes, requested: count)
+            throw .limit("memory", allowed: context.limits.maxDecodedBytes, requested: count)
         }
     }
 

@@ -11,32 +11,32 @@ enum LimitCheck {
         }
         if limits.maxSide > 0 {
             let side = max(info.size.width, info.size.height)
-            if side > limits.maxSide { throw .limit("a side of", allowed: limits.maxSide, requested: side) }
+            if side > limits.maxSide { throw .limit("side", allowed: limits.maxSide, requested: side) }
         }
         if limits.maxPixels > 0, area > limits.maxPixels {
-            throw .limit("a pixel count of", allowed: limits.maxPixels, requested: area)
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
         let (_, bytes) = try PixelBuffer.layout(size: info.size, format: info.nativeFormat)
         if limits.maxDecodedBytes > 0, bytes > limits.maxDecodedBytes {
-            throw .limit("a decoded byte count of", allowed: limits.maxDecodedBytes, requested: bytes)
+            throw .limit("memory", allowed: limits.maxDecodedBytes, requested: bytes)
         }
         if let count = info.frameCount { try examine(frameCount: count, of: info.size, limits) }
         if limits.maxRatio > 0, source.isComplete, bytes > ratioFrom {
             let ratio = bytes / max(1, source.count)
             if ratio > limits.maxRatio {
-                throw .limit("a ratio of decoded to stored bytes of", allowed: limits.maxRatio, requested: ratio)
+                throw .limit("ratio", allowed: limits.maxRatio, requested: ratio)
             }
         }
     }
 
     static func examine(frameCount: Int, of size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {
         if limits.maxFrames > 0, frameCount > limits.maxFrames {
-            throw .limit("a frame count of", allowed: limits.maxFrames, requested: frameCount)
+            throw .limit("frames", allowed: limits.maxFrames, requested: frameCount)
         }
         let (total, overflow) = (size.area ?? .max).multipliedReportingOverflow(by: frameCount)
         if limits.maxTotalPixels > 0, overflow || total > limits.maxTotalPixels {
             throw .limit(
-                "a pixel count over all frames of", allowed: limits.maxTotalPixels, requested: overflow ? .max : total)
+                "total", allowed: limits.maxTotalPixels, requested: overflow ? .max : total)
         }
     }
 }

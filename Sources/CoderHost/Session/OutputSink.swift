@@ -17,7 +17,7 @@ public final class MemorySink: OutputSink {
 
     public func write(_ span: RawSpan) throws(CoderError) {
         if maxBytes > 0 && span.byteCount > maxBytes - bytes.count {
-            throw .limit("the output's byte count", allowed: maxBytes, requested: bytes.count + span.byteCount)
+            throw .limit("output", allowed: maxBytes, requested: bytes.count + span.byteCount)
         }
         bytes.reserveCapacity(bytes.count + span.byteCount)
         bytes.append(contentsOf: copyBytes(span))

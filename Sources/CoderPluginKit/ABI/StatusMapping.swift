@@ -82,11 +82,13 @@ extension CoderError {
 enum LimitName {
     private static let ids: [(name: String, id: UInt32)] = [
         ("width", CPI_LIMIT_WIDTH), ("side", CPI_LIMIT_WIDTH), ("height", CPI_LIMIT_HEIGHT),
-        ("pixels", CPI_LIMIT_PIXELS), ("frames", CPI_LIMIT_FRAMES), ("totalpixels", CPI_LIMIT_TOTAL_PIXELS),
+        ("pixels", CPI_LIMIT_PIXELS), ("frames", CPI_LIMIT_FRAMES),
+        ("total", CPI_LIMIT_TOTAL_PIXELS), ("totalpixels", CPI_LIMIT_TOTAL_PIXELS),
         ("alloc", CPI_LIMIT_ALLOC), ("allocation", CPI_LIMIT_ALLOC), ("totalalloc", CPI_LIMIT_TOTAL_ALLOC),
         ("decodedbytes", CPI_LIMIT_TOTAL_ALLOC), ("memory", CPI_LIMIT_TOTAL_ALLOC),
         ("metadatabytes", CPI_LIMIT_METADATA_BYTES), ("metadata", CPI_LIMIT_METADATA_BYTES),
-        ("inputbytes", CPI_LIMIT_INPUT_BYTES), ("outputbytes", CPI_LIMIT_OUTPUT_BYTES),
+        ("inputbytes", CPI_LIMIT_INPUT_BYTES), ("input", CPI_LIMIT_INPUT_BYTES),
+        ("outputbytes", CPI_LIMIT_OUTPUT_BYTES), ("output", CPI_LIMIT_OUTPUT_BYTES),
         ("nesting", CPI_LIMIT_NESTING), ("threads", CPI_LIMIT_THREADS), ("scans", CPI_LIMIT_SCANS),
         ("ratio", CPI_LIMIT_RATIO),
     ]

@@ -59,7 +59,7 @@ import JPEGShim
         let status = unsafe jpegs_decoder_header(decoder, &info)
         let side = Int(max(info.width, info.height))
         if status == JPEGS_UNSUPPORTED, side > JPEGLibrary.maxSide {
-            throw .limit("a side of", allowed: JPEGLibrary.maxSide, requested: side)
+            throw .limit("a side for libjpeg-turbo of", allowed: JPEGLibrary.maxSide, requested: side)
         }
         if case .needsInput = try step(status) { throw .needsInput }
         return Header(
