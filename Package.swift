@@ -35,8 +35,11 @@ let pluginLinkage: [LinkerSetting] = [
 ]
 
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
-func room(_ name: String, _ format: String, libraries: [String] = []) -> (product: Product, codec: Target.Dependency, targets: [Target]) {
-    let shim: [Target] = libraries.isEmpty
+func room(_ name: String, _ format: String, libraries: [String] = []) -> (
+    product: Product, codec: Target.Dependency, targets: [Target]
+) {
+    let shim: [Target] =
+        libraries.isEmpty
         ? []
         : [
             .target(

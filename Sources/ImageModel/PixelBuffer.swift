@@ -103,7 +103,8 @@ extension PixelBuffer {
         precondition(y >= 0 && count > 0 && y <= size.height - count)
         return try unsafe withUnsafeMutableBytes { bytes throws(E) in
             let start = y * stride
-            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + (count - 1) * stride + bytesPerRow])
+            let part = unsafe UnsafeRawBufferPointer(
+                rebasing: bytes[start..<start + (count - 1) * stride + bytesPerRow])
             return try unsafe body(part.bytes)
         }
     }

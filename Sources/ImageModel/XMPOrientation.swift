@@ -23,9 +23,11 @@ public enum XMPOrientation {
         let name = Array("tiff:Orientation".utf8)
         guard packet.count > name.count else { return nil }
         let last = packet.count - name.count
-        guard let start = (0...last).first(where: {
-            packet[$0] == name[0] && packet[$0..<$0 + name.count].elementsEqual(name)
-        }) else { return nil }
+        guard
+            let start = (0...last).first(where: {
+                packet[$0] == name[0] && packet[$0..<$0 + name.count].elementsEqual(name)
+            })
+        else { return nil }
         let between = Array(" \t\r\n=\"'>".utf8)
         let digits = UInt8(0x30)...0x39
         let value = packet[(start + name.count)...].prefix(16).drop { between.contains($0) }

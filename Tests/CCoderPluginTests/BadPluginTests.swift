@@ -113,11 +113,12 @@ import Testing
         #expect(Elf(try PluginBuilder.writeText(into: folder.path)) == nil)
     }
 
-    @Test(arguments: [
-        ("answers", ["-DANSWER=CPI_NOT_MINE"], 101), ("answers", ["-DANSWER=CPI_UNSUPPORTED"], 102),
-        ("answers", ["-DANSWER=CPI_CORRUPT"], 103), ("null-entry", [], 102), ("init-fails", [], 111),
-        ("needs-newer", [], 99), ("same-pointer", [], 99),
-    ] as [(String, [String], Int32)])
+    @Test(
+        arguments: [
+            ("answers", ["-DANSWER=CPI_NOT_MINE"], 101), ("answers", ["-DANSWER=CPI_UNSUPPORTED"], 102),
+            ("answers", ["-DANSWER=CPI_CORRUPT"], 103), ("null-entry", [], 102), ("init-fails", [], 111),
+            ("needs-newer", [], 99), ("same-pointer", [], 99),
+        ] as [(String, [String], Int32)])
     func `answer what their comment says`(source: String, flags: [String], status: Int32) throws {
         let folder = TemporaryDirectory()
         let host = try PluginBuilder.buildHost(into: folder.path)

@@ -59,8 +59,9 @@ struct Dialect: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: Headers.all)
     func `includes nothing but stddef, stdint and its own parts`(header: String) throws {
-        let allowed = Set(["<stddef.h>", "<stdint.h>"] + Headers.parts.map { "\"\($0)\"" }
-            + Headers.parts.map { "\"\($0.dropFirst(4))\"" })
+        let allowed = Set(
+            ["<stddef.h>", "<stdint.h>"] + Headers.parts.map { "\"\($0)\"" }
+                + Headers.parts.map { "\"\($0.dropFirst(4))\"" })
 
         let included = try Headers.text(header).split(separator: "\n").filter { $0.hasPrefix("#include") }
             .map { String($0.dropFirst("#include ".count)) }
@@ -75,9 +76,10 @@ struct Dialect: Sendable, CustomTestStringConvertible {
     }
 
     // The test vectors of FNV-1a with 64 bits, from the appendix of draft-eastlake-fnv.
-    @Test(arguments: [
-        ("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8),
-    ] as [(String, UInt64)])
+    @Test(
+        arguments: [
+            ("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8),
+        ] as [(String, UInt64)])
     func `hashes extension ids with FNV-1a`(id: String, tag: UInt64) {
         #expect(unsafe cpi_tag(id) == tag)
     }

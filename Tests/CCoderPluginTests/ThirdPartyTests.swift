@@ -71,11 +71,12 @@ import Testing
         #expect(result.status == 112)
     }
 
-    @Test(arguments: [
-        ("another magic number", 0, 0x51, 101), ("no columns", 7, 0, 103), ("no rows", 11, 0, 103),
-        ("5 channels", 12, 5, 103), ("colour space 2", 13, 2, 103), ("no end marker", picture.count - 1, 2, 103),
-        ("a run past the end", picture.count - 9, 0xFD, 103), ("more pixels than the limits allow", 4, 1, 104),
-    ] as [(String, Int, UInt8, Int32)])
+    @Test(
+        arguments: [
+            ("another magic number", 0, 0x51, 101), ("no columns", 7, 0, 103), ("no rows", 11, 0, 103),
+            ("5 channels", 12, 5, 103), ("colour space 2", 13, 2, 103), ("no end marker", picture.count - 1, 2, 103),
+            ("a run past the end", picture.count - 9, 0xFD, 103), ("more pixels than the limits allow", 4, 1, 104),
+        ] as [(String, Int, UInt8, Int32)])
     func `refuses`(_ what: String, offset: Int, byte: UInt8, status: Int32) throws {
         var bytes = Self.picture
         bytes[offset] = byte
@@ -83,10 +84,11 @@ import Testing
         #expect(try Tool.shared.decode(bytes, ["memory"]).status == status)
     }
 
-    @Test(arguments: [
-        ("qoi.strict=true", 103), ("qoi.strict=false", 0), ("qoi.colorspace=linear", 103), ("qoi.strict=word", 105),
-        ("qoi.colorspace=green", 105), ("qoi.unknown=1", 105),
-    ] as [(String, Int32)])
+    @Test(
+        arguments: [
+            ("qoi.strict=true", 103), ("qoi.strict=false", 0), ("qoi.colorspace=linear", 103), ("qoi.strict=word", 105),
+            ("qoi.colorspace=green", 105), ("qoi.unknown=1", 105),
+        ] as [(String, Int32)])
     func `understands its options and no others`(option: String, status: Int32) throws {
         var bytes = Self.picture
         bytes[bytes.count - 1] = 2

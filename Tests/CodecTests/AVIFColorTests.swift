@@ -129,7 +129,8 @@ private func fixture(_ name: String) throws -> [UInt8] {
 
 /// Pictures of other people with the digests that independent decoders agree on, where the machine has them.
 private enum ForeignPictures {
-    static let folder = ["..", "../.."].map { "\(Repository.root)/\($0)/shared/corpus" }
+    static let folder =
+        ["..", "../.."].map { "\(Repository.root)/\($0)/shared/corpus" }
         .first { readFile("\($0)/manifest.tsv") != nil } ?? ""
     static let areThere = !folder.isEmpty
 

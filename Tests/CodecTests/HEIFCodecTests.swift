@@ -298,7 +298,9 @@ private func picture(_ size: PixelSize, _ format: PixelFormat, noise: Bool = fal
             for x in 0..<size.width {
                 for channel in 0..<format.channels.count {
                     state = state &* 1_664_525 &+ 1_013_904_223
-                    let ramps = [x * 160 / size.width + 40, y * 160 / size.height + 40, 128, 255 - x * 200 / size.width]
+                    let ramps = [
+                        x * 160 / size.width + 40, y * 160 / size.height + 40, 128, 255 - x * 200 / size.width,
+                    ]
                     let value = noise ? Int(state >> 24) : ramps[channel]
                     let index = x * format.channels.count + channel
                     if format.bits == 8 {

@@ -222,7 +222,8 @@ private let exifWithoutOrientation: [UInt8] =
         #expect(try decoder.metadata() == [MetadataBlob(.icc, [10, 11, 12])])
     }
 
-    @Test(arguments: [[[1, 2]], [[1, 2], [1, 2]], [[1, 2], [3, 2]], [[0, 1]], [[1, 1], [2, 2]]] as [[[UInt8]]])
+    @Test(
+        arguments: [[[1, 2]], [[1, 2], [1, 2]], [[1, 2], [3, 2]], [[0, 1]], [[1, 1], [2, 2]]] as [[[UInt8]]])
     func `leaves out a profile with a part missing`(parts: [[UInt8]]) throws {
         let segments = parts.flatMap { segment(0xE2, Array("ICC_PROFILE\0".utf8) + $0 + [7]) }
         let decoder = try JPEGDecoder(session(inserting(segments, into: file("gray.jpg"))))
@@ -234,10 +235,12 @@ private let exifWithoutOrientation: [UInt8] =
     @Test func `hands out Exif without its name, XMP, extended XMP and IPTC`() throws {
         let guid = Array("0123456789ABCDEF0123456789ABCDEF".utf8)
         let extended = Array("http://ns.adobe.com/xmp/extension/\0".utf8) + guid + [0, 0, 0, 3]
-        let resources = Array("Photoshop 3.0\0".utf8) + Array("8BIM".utf8) + [0x03, 0xED, 0, 0, 0, 0, 0, 1, 9, 0]
+        let resources =
+            Array("Photoshop 3.0\0".utf8) + Array("8BIM".utf8) + [0x03, 0xED, 0, 0, 0, 0, 0, 1, 9, 0]
             + Array("8BIM".utf8) + [0x04, 0x04, 1, 0x41, 0, 0, 0, 2, 0x1C, 0x02]
         let packet = Array("<x HasExtendedXMP=\"".utf8) + guid + Array("\"/>".utf8)
-        let segments = exif(.left) + segment(0xE1, xmpName + packet) + segment(0xE1, extended + [0, 0, 0, 2, 33])
+        let segments =
+            exif(.left) + segment(0xE1, xmpName + packet) + segment(0xE1, extended + [0, 0, 0, 2, 33])
             + segment(0xE1, extended + [0, 0, 0, 0, 31, 32]) + segment(0xED, resources)
 
         #expect(

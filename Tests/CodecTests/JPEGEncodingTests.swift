@@ -77,9 +77,11 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
     @Test func `writes what libjpeg-turbo's own program writes`() throws {
         #expect(try encode(gradient(), ["quality": .real(95)]) == file("baseline-420.jpg"))
         #expect(
-            try encode(gradient(), [
-                "quality": .integer(95), "jpeg.progressive": .bool(true), "jpeg.subsampling": .string("422"),
-            ]) == file("progressive-422.jpg"))
+            try encode(
+                gradient(),
+                [
+                    "quality": .integer(95), "jpeg.progressive": .bool(true), "jpeg.subsampling": .string("422"),
+                ]) == file("progressive-422.jpg"))
         #expect(
             try encode(gradient(), ["quality": .real(95), "jpeg.arithmetic": .bool(true)])
                 == file("arithmetic-420.jpg"))
@@ -166,11 +168,12 @@ private func segments(_ bytes: [UInt8]) -> [(marker: UInt8, body: [UInt8])] {
         #expect(try encoder.add(MetadataBlob(.text, [1], key: "Title")) == false)
     }
 
-    @Test(arguments: [
-        (PixelDensity.perMeter(x: 2835, y: 11811), [1, 0, 72, 1, 0x2C]),
-        (.perMeter(x: 7200, y: 30000), [2, 0, 72, 1, 0x2C]), (.aspect(x: 3, y: 2), [0, 0, 3, 0, 2]),
-        (.perMeter(x: 4_000_000_000, y: 1), [0, 0, 1, 0, 1]),
-    ] as [(PixelDensity, [UInt8])])
+    @Test(
+        arguments: [
+            (PixelDensity.perMeter(x: 2835, y: 11811), [1, 0, 72, 1, 0x2C]),
+            (.perMeter(x: 7200, y: 30000), [2, 0, 72, 1, 0x2C]), (.aspect(x: 3, y: 2), [0, 0, 3, 0, 2]),
+            (.perMeter(x: 4_000_000_000, y: 1), [0, 0, 1, 0, 1]),
+        ] as [(PixelDensity, [UInt8])])
     func `writes the density into JFIF`(density: PixelDensity, field: [UInt8]) throws {
         let bytes = try encode(gradient()) { $0.density = density }
         #expect(Array(bytes[13..<18]) == field)

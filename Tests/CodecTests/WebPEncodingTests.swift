@@ -96,10 +96,11 @@ private func configuration(_ options: CoderOptions, maxThreads: Int = 0) throws 
         #expect(try configuration(CoderOptions([Self.others[index].0: .string("1")])) == Self.defaults)
     }
 
-    @Test(arguments: [
-        ("webp.method", 7), ("webp.segments", 5), ("webp.segments", 0), ("webp.pass", 11), ("webp.partitions", 4),
-        ("webp.alpha-quality", 101), ("quality", -1), ("effort", 10), ("webp.sns-strength", .max),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("webp.method", 7), ("webp.segments", 5), ("webp.segments", 0), ("webp.pass", 11), ("webp.partitions", 4),
+            ("webp.alpha-quality", 101), ("quality", -1), ("effort", 10), ("webp.sns-strength", .max),
+        ] as [(String, Int64)])
     func `out of range are refused by name`(key: String, value: Int64) throws {
         var failure: CoderError?
         do throws(CoderError) {

@@ -1,7 +1,8 @@
-@testable import CoderHost
 import ImageModel
 import TestSupport
 import Testing
+
+@testable import CoderHost
 
 @Suite(.timeLimit(.minutes(2))) struct `Coder ranking` {
     /// A coder with everything that counts.

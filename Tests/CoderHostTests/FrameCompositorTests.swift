@@ -1,7 +1,8 @@
-@testable import CoderHost
 import ImageModel
 import TestSupport
 import Testing
+
+@testable import CoderHost
 
 @Suite(.timeLimit(.minutes(2))) struct `Frame compositor` {
     typealias Frame = ScriptedCoder.Frame

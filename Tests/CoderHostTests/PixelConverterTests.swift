@@ -1,7 +1,8 @@
-@testable import CoderHost
 import ImageModel
 import TestSupport
 import Testing
+
+@testable import CoderHost
 
 @Suite(.timeLimit(.minutes(5))) struct `Pixel converter` {
     static let straight: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels in

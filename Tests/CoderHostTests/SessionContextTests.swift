@@ -1,8 +1,9 @@
-@testable import CoderHost
 import Foundation
 import ImageModel
 import TestSupport
 import Testing
+
+@testable import CoderHost
 
 @Suite(.timeLimit(.minutes(2))) struct `Session context` {
     private func endless() throws -> (CoderHost, TemporaryDirectory) {

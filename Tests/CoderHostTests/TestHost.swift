@@ -1,7 +1,8 @@
-@testable import CoderHost
 import ImageModel
 import Synchronization
 import TestSupport
+
+@testable import CoderHost
 
 /// A host that looks only at the folders it is given.
 func testHost(

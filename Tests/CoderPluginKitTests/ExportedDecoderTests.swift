@@ -239,7 +239,10 @@ import Testing
         #expect(decoder.setSource(source) == CPI_OK)
 
         var waits = 0
-        while decoder.readHeader() == CPI_NEED_INPUT { grow(); waits += 1 }
+        while decoder.readHeader() == CPI_NEED_INPUT {
+            grow()
+            waits += 1
+        }
         #expect(waits == 4)
         #expect(decoder.nextFrame() == CPI_OK)
         var statuses: [cpi_status] = []

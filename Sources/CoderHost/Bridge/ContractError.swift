@@ -47,7 +47,8 @@ struct ContractCall {
             let name = Self.limitNames.indices.contains(index) ? Self.limitNames[index] : ""
             result.limit = CoderError.Limit(
                 name: name.isEmpty ? "other" : name, allowed: error.limit_allowed, requested: error.limit_requested)
-            result.hint = name.isEmpty
+            result.hint =
+                name.isEmpty
                 ? "the limit is the codec's own; make the picture smaller" : CoderError.Limit.hint(name)
         }
         return result

@@ -24,7 +24,9 @@ extension PixelRect {
     }
 
     var contract: cpi_rect {
-        cpi_rect(x: UInt32(clamping: x), y: UInt32(clamping: y), width: UInt32(clamping: width), height: UInt32(clamping: height))
+        cpi_rect(
+            x: UInt32(clamping: x), y: UInt32(clamping: y), width: UInt32(clamping: width),
+            height: UInt32(clamping: height))
     }
 }
 

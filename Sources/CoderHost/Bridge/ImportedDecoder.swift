@@ -30,14 +30,17 @@ import ImageModel
         var opened: OpaquePointer?
         let status = unsafe withOptions(context.options) { options in
             plugin.enter {
-                unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, &opened, &call.error)
+                unsafe api.open(
+                    coder.pointer, table.servicesPointer, table.limitsPointer, options, &opened, &call.error)
             }
         }
         if let failure = call.failure(status, coder: id) {
             if let opened = unsafe opened { plugin.enter { unsafe api.close(opened) } }
             throw failure
         }
-        guard let opened = unsafe opened else { throw CoderError(.pluginFault, "the plugin opened no session", coder: id) }
+        guard let opened = unsafe opened else {
+            throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
+        }
         unsafe handle = opened
         unsafe sourceTable = .allocate(capacity: 1)
         unsafe sourceTable.initialize(to: source.storage.contract())
@@ -154,9 +157,12 @@ import ImageModel
 
     /// The extension's table; nil where the plugin has none, or answers with another table.
     private func thumbnailTable() -> cpi_thumbnail_api? {
-        guard let get = unsafe api.get, let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_THUMBNAIL) }) else { return nil }
+        guard let get = unsafe api.get, let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_THUMBNAIL) })
+        else { return nil }
         let head = unsafe table.load(as: cpi_table.self)
-        guard head.tag == CPI_EXT_THUMBNAIL_TAG, Int(head.size) >= MemoryLayout<cpi_thumbnail_api>.size else { return nil }
+        guard head.tag == CPI_EXT_THUMBNAIL_TAG, Int(head.size) >= MemoryLayout<cpi_thumbnail_api>.size else {
+            return nil
+        }
         return unsafe table.load(as: cpi_thumbnail_api.self)
     }
 

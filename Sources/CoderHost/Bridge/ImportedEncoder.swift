@@ -23,14 +23,17 @@ import ImageModel
         var opened: OpaquePointer?
         let status = unsafe withOptions(context.options) { options in
             plugin.enter {
-                unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, &opened, &call.error)
+                unsafe api.open(
+                    coder.pointer, table.servicesPointer, table.limitsPointer, options, &opened, &call.error)
             }
         }
         if let failure = call.failure(status, coder: id) {
             if let opened = unsafe opened { plugin.enter { unsafe api.close(opened) } }
             throw failure
         }
-        guard let opened = unsafe opened else { throw CoderError(.pluginFault, "the plugin opened no session", coder: id) }
+        guard let opened = unsafe opened else {
+            throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
+        }
         unsafe handle = opened
     }
 

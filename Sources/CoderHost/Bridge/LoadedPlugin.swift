@@ -77,14 +77,16 @@ import Synchronization
         guard let symbol = unsafe dlsym(handle, CPI_ENTRY_SYMBOL) else {
             throw PluginRefusal(.notAPlugin, "it does not export \(CPI_ENTRY_SYMBOL)", "export that symbol")
         }
-        typealias Entry = @convention(c) (
-            UnsafePointer<cpi_host>, UnsafeMutablePointer<cpi_error>
-        ) -> UnsafePointer<cpi_plugin>?
+        typealias Entry =
+            @convention(c) (
+                UnsafePointer<cpi_host>, UnsafeMutablePointer<cpi_error>
+            ) -> UnsafePointer<cpi_plugin>?
         let entry = unsafe unsafeBitCast(symbol, to: Entry.self)
         var call = ContractCall()
         guard let pointer = unsafe entry(HostTable.pointer, &call.error) else {
             let error = call.failure(call.error.code == CPI_OK ? CPI_INTERNAL : call.error.code, coder: manifest.id)
-            throw PluginRefusal(.initFailed, error?.message ?? "its entry function failed", "see the plugin's own documentation")
+            throw PluginRefusal(
+                .initFailed, error?.message ?? "its entry function failed", "see the plugin's own documentation")
         }
         return try unsafe adopt(pointer, manifest)
     }
@@ -102,9 +104,13 @@ import Synchronization
         let id = unsafe String(cString: plugin.id)
         let version = unsafe String(cString: plugin.version)
         if id != manifest.id { throw lying("it calls itself \(id), its manifest \(manifest.id)") }
-        if version != manifest.version { throw lying("it is version \(version), its manifest says \(manifest.version)") }
+        if version != manifest.version {
+            throw lying("it is version \(version), its manifest says \(manifest.version)")
+        }
         let needed = unsafe Int(plugin.abi_minor_needed)
-        if needed != manifest.abiMinorNeeded { throw lying("it needs minor \(needed), its manifest says \(manifest.abiMinorNeeded)") }
+        if needed != manifest.abiMinorNeeded {
+            throw lying("it needs minor \(needed), its manifest says \(manifest.abiMinorNeeded)")
+        }
         guard unsafe Int(plugin.coder_count) == manifest.coders.count else {
             throw lying("it has \(unsafe plugin.coder_count) coders, its manifest \(manifest.coders.count)")
         }

@@ -92,10 +92,14 @@ func withOptions<R>(_ options: CoderOptions, _ body: (UnsafePointer<cpi_options>
             size: UInt32(MemoryLayout<cpi_option>.size), type: 0, flags: 0, reserved: 0,
             key: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), integer: 0, real: 0, bytes: nil, length: 0)
         switch value {
-        case .bool(let flag): unsafe (item.type, item.integer, item.real) = (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0)
-        case .integer(let number): unsafe (item.type, item.integer, item.real) = (CPI_OPTION_I64, number, Double(number))
+        case .bool(let flag):
+            unsafe (item.type, item.integer, item.real) = (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0)
+        case .integer(let number):
+            unsafe (item.type, item.integer, item.real) = (CPI_OPTION_I64, number, Double(number))
         case .real(let number):
-            unsafe (item.type, item.integer, item.real) = (CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number)
+            unsafe (item.type, item.integer, item.real) = (
+                CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number
+            )
         case .string(let text):
             unsafe (item.type, item.length) = (CPI_OPTION_STRING, UInt64(text.utf8.count))
             unsafe item.bytes = UnsafePointer(copy(text.utf8))
@@ -105,7 +109,7 @@ func withOptions<R>(_ options: CoderOptions, _ body: (UnsafePointer<cpi_options>
         }
         unsafe items.append(item)
     }
-    defer { for unsafe memory in unsafe arena { unsafe memory.deallocate() } }
+    defer { unsafe arena.forEach { unsafe $0.deallocate() } }
     return unsafe items.withUnsafeBufferPointer { buffer in
         var all = unsafe cpi_options(
             size: UInt32(MemoryLayout<cpi_options>.size), count: UInt32(buffer.count),

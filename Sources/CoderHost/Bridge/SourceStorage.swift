@@ -26,7 +26,9 @@ import Synchronization
             complete = Atomic(true)
             return
         }
-        unsafe bytes.withUnsafeBytes { unsafe memory.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(memory), byteCount: $0.count) }
+        unsafe bytes.withUnsafeBytes {
+            unsafe memory.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(memory), byteCount: $0.count)
+        }
         watermark = Atomic(bytes.count)
         complete = Atomic(true)
     }

@@ -11,7 +11,9 @@ struct Administration: Hashable {
     static func of(plugin id: String, in folders: [String]) -> Administration {
         for folder in folders {
             let path = "\(folder)/\(id).conf"
-            guard let file = try? File(reading: path), let text = try? file.bytes(at: 0, count: 64 << 10) else { continue }
+            guard let file = try? File(reading: path), let text = try? file.bytes(at: 0, count: 64 << 10) else {
+                continue
+            }
             var result = Administration()
             result.file = path
             for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {

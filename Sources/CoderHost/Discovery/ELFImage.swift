@@ -50,11 +50,11 @@ package struct ELFImage {
     }
 
     #if arch(x86_64)
-    package static let machine: (number: Int, name: String) = (62, "x86-64")
+        package static let machine: (number: Int, name: String) = (62, "x86-64")
     #elseif arch(arm64)
-    package static let machine: (number: Int, name: String) = (183, "aarch64")
+        package static let machine: (number: Int, name: String) = (183, "aarch64")
     #else
-    #error("name this machine's ELF number")
+        #error("name this machine's ELF number")
     #endif
 
     /// Manifests are at most 64 KiB; the rest is build ids and the like.

@@ -54,7 +54,9 @@ struct ManifestField {
             if let fallback { return fallback }
             throw failure("is missing")
         }
-        guard let number = value.integer, (-1_000_000...1_000_000).contains(number) else { throw failure("is no whole number in range") }
+        guard let number = value.integer, (-1_000_000...1_000_000).contains(number) else {
+            throw failure("is no whole number in range")
+        }
         return number
     }
 

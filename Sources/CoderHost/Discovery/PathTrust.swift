@@ -61,6 +61,7 @@ enum PathTrust {
             "/._-+,:@%".utf8.contains(byte) || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A
                 || byte >= 0x30 && byte <= 0x39
         }
-        return plain ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        return plain
+            ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 }

@@ -99,7 +99,8 @@ struct PluginScanner {
         switch failure {
         case .notELF:
             PluginStatus(
-                .notAPlugin, reason: "it is no shared object", remedy: "copy the built plugin again, or remove the file")
+                .notAPlugin, reason: "it is no shared object", remedy: "copy the built plugin again, or remove the file"
+            )
         case .damaged(let why):
             PluginStatus(.notAPlugin, reason: "it is a damaged shared object: \(why)", remedy: "copy it again")
         case .wrongArchitecture(let found, let wanted):

@@ -70,7 +70,9 @@ final class NetpbmDecoder: FrameDecoder {
             try source.withBytes(start..<end) { row throws(CoderError) in
                 guard row.byteCount == rowBytes else { throw .truncated() }
                 if header.isBitmap {
-                    try write((0..<header.size.width).map { row.byte(at: $0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header, place, y)
+                    try write(
+                        (0..<header.size.width).map { row.byte(at: $0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header,
+                        place, y)
                 } else if header.maxValue == 255 {
                     place.withMutableRow(y) { $0.copy(row) }
                 } else if header.maxValue == 65_535 {
@@ -78,7 +80,9 @@ final class NetpbmDecoder: FrameDecoder {
                 } else if header.bytesPerSample == 1 {
                     try write((0..<samplesPerRow).map { Int(row.byte(at: $0)) }, header, place, y)
                 } else {
-                    try write((0..<samplesPerRow).map { Int(row.byte(at: $0 * 2)) << 8 | Int(row.byte(at: $0 * 2 + 1)) }, header, place, y)
+                    try write(
+                        (0..<samplesPerRow).map { Int(row.byte(at: $0 * 2)) << 8 | Int(row.byte(at: $0 * 2 + 1)) },
+                        header, place, y)
                 }
             }
         }

@@ -38,7 +38,8 @@ public final class CodersManager: Sendable {
     ) -> [RankedCoder] {
         let added = self.added.withLock { $0 }
         var result: [RankedCoder] = []
-        for (position, coder) in (snapshot.coders.map { (-1, $0) } + added.enumerated().map { ($0.offset, $0.element) }) {
+        for (position, coder) in (snapshot.coders.map { (-1, $0) } + added.enumerated().map { ($0.offset, $0.element) })
+        {
             var descriptor = coder.descriptor
             if position >= 0 { descriptor.tier = .runTime }
             guard descriptor.priority > 0, let verdict = judge(descriptor) else { continue }
@@ -121,7 +122,8 @@ public final class CodersManager: Sendable {
     }
 
     /// Decodes a still, or an animation's first frame.
-    public func decode(_ source: ImageSource, options: CoderOptions = CoderOptions()) throws(CoderError) -> DecodedImage {
+    public func decode(_ source: ImageSource, options: CoderOptions = CoderOptions()) throws(CoderError) -> DecodedImage
+    {
         try withSession(source, options: options) { session throws(CoderError) in
             let pixels = try session.decodeImage()
             return DecodedImage(
@@ -146,7 +148,8 @@ public final class CodersManager: Sendable {
             for coder in record.manifest?.coders ?? [] where coder.roles.contains(.decode) {
                 guard let match = coder.formats.first(where: { sniffer.score($0.signatures) != nil }) else { continue }
                 format = match.name
-                reasons.append("\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
+                reasons.append(
+                    "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
                 break
             }
         }
@@ -236,7 +239,8 @@ public final class CodersManager: Sendable {
         var reasons: [String] = []
         for record in snapshot.plugins where !record.status.isUsable {
             for coder in record.manifest?.coders ?? [] where coder.formats.contains(where: { $0.id == format }) {
-                reasons.append("\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
+                reasons.append(
+                    "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
             }
         }
         let formats = snapshot.coders.filter { $0.descriptor.roles.contains(.encode) }.flatMap(\.descriptor.formats)

@@ -10,7 +10,8 @@ struct PluginCoder: ImageCoder {
         case .success(let plugin): return plugin
         case .failure(let refusal):
             throw CoderError(
-                .pluginRefused, "\(record.fileName) is not used (\(refusal.status.state.word)): \(refusal.status.reason)",
+                .pluginRefused,
+                "\(record.fileName) is not used (\(refusal.status.state.word)): \(refusal.status.reason)",
                 hint: refusal.status.remedy, coder: descriptor.id)
         }
     }

@@ -159,7 +159,9 @@ public final class DecodeSession {
     /// Draws a frame on the canvas and returns the canvas.
     private func composite(_ frame: FrameInfo) throws(CoderError) -> PixelBuffer {
         let compositor: FrameCompositor
-        if let existing = self.compositor { compositor = existing } else {
+        if let existing = self.compositor {
+            compositor = existing
+        } else {
             try examineByteCount(info.size, .rgba8)
             compositor = try FrameCompositor(size: info.size, pool: pool)
             self.compositor = compositor
@@ -207,7 +209,9 @@ public final class DecodeSession {
 
     /// Decodes an embedded thumbnail in its native format.
     public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
-        guard let facts = try decoder.thumbnail(at: index) else { throw .invalidArgument("there is no thumbnail \(index)") }
+        guard let facts = try decoder.thumbnail(at: index) else {
+            throw .invalidArgument("there is no thumbnail \(index)")
+        }
         try LimitCheck.examine(facts, source, context.limits)
         let buffer = try take(facts.size, facts.nativeFormat, clean: true)
         try decoder.decodeThumbnail(at: index, into: CanvasPlace(buffer))

@@ -10,7 +10,8 @@ enum PixelConverter {
     ///
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
     static func convert(
-        _ buffer: PixelBuffer, to format: PixelFormat, background: RGBAColor = RGBAColor(red: 255, green: 255, blue: 255),
+        _ buffer: PixelBuffer, to format: PixelFormat,
+        background: RGBAColor = RGBAColor(red: 255, green: 255, blue: 255),
         pool: PixelBufferPool = .shared
     ) throws(CoderError) -> PixelBuffer {
         if buffer.format == format { return buffer }
@@ -46,7 +47,9 @@ struct RowConverter {
         guard from.numeric == .unorm, to.numeric == .unorm else {
             throw .unsupported("the conversion of \(from) to \(to)")
         }
-        guard to.channels != .cmyk || from.channels == .cmyk else { throw .unsupported("the conversion of \(from) to \(to)") }
+        guard to.channels != .cmyk || from.channels == .cmyk else {
+            throw .unsupported("the conversion of \(from) to \(to)")
+        }
         self.from = from
         self.to = to
         self.background = background

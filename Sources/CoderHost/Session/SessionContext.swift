@@ -28,7 +28,8 @@ public final class SessionContext: Sendable {
         self.limits = limits
         self.options = options
         self.onProgress = onProgress
-        let (nanoseconds, overflow) = UInt64(clamping: limits.maxMilliseconds).multipliedReportingOverflow(by: 1_000_000)
+        let (nanoseconds, overflow) = UInt64(clamping: limits.maxMilliseconds).multipliedReportingOverflow(
+            by: 1_000_000)
         let (end, tooLate) = monotonicNow().addingReportingOverflow(nanoseconds)
         deadline = nanoseconds == 0 && !overflow ? 0 : overflow || tooLate ? .max : end
     }

@@ -29,7 +29,8 @@ struct StillEncoding {
 
         // A format that can say so keeps the orientation; for any other the pixels are turned, once.
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
-        let keepsOrientation = coder.carries.contains("orientation") && coder.carries.contains("exif")
+        let keepsOrientation =
+            coder.carries.contains("orientation") && coder.carries.contains("exif")
             && image.metadata.contains { $0.kind == .exif && ExifOrientation.read($0.bytes) == pending }
         var orientationOfBlob: Orientation?
         if pending != .up && !keepsOrientation {

@@ -54,7 +54,7 @@ internal import ImageModel
         unsafe self.source = source
     }
 
-    deinit { for unsafe copy in unsafe copies { unsafe copy.deallocate() } }
+    deinit { unsafe copies.forEach { unsafe $0.deallocate() } }
 
     /// Whether no further byte will come.
     public var isComplete: Bool {

@@ -122,7 +122,8 @@ internal import ImageModel
         let size = frame?.rect.size ?? info.size
         let least = PixelSize(min(max(1, wanted.width), size.width), min(max(1, wanted.height), size.height))
         let reduced = decoder.reducedSize(atLeast: least, of: size)
-        let fits = reduced.width >= least.width && reduced.width <= size.width
+        let fits =
+            reduced.width >= least.width && reduced.width <= size.width
             && reduced.height >= least.height && reduced.height <= size.height
         return fits ? reduced : size
     }

@@ -75,7 +75,9 @@ final class ExportedCoder: Sendable {
     @unsafe
     static func find(_ pointer: UnsafePointer<cpi_coder>) throws(CoderError) -> Coder {
         if unsafe isNull(pointer) { throw .nullArgument }
-        guard let data = unsafe pointer.pointee.data else { throw CoderError(.misuse, "the coder is none of this plugin") }
+        guard let data = unsafe pointer.pointee.data else {
+            throw CoderError(.misuse, "the coder is none of this plugin")
+        }
         return unsafe Unmanaged<ExportedCoder>.fromOpaque(data).takeUnretainedValue().coder
     }
 }

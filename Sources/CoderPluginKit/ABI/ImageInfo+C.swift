@@ -28,13 +28,16 @@ extension ImageInfo {
         let background = RGBAColor(
             red: raw.background.0, green: raw.background.1, blue: raw.background.2, alpha: raw.background.3)
         self.init(
-            size: size, nativeFormat: native, bitDepth: Int(raw.bit_depth), hasAlpha: raw.flags.has(CPI_IMAGE_HAS_ALPHA),
+            size: size, nativeFormat: native, bitDepth: Int(raw.bit_depth),
+            hasAlpha: raw.flags.has(CPI_IMAGE_HAS_ALPHA),
             orientation: Orientation(rawValue: Int(raw.orientation)),
             orientationApplied: raw.flags.has(CPI_IMAGE_ORIENTATION_APPLIED),
             frameCount: raw.frame_count > 0 ? Int(raw.frame_count) : nil,
-            loopCount: loopCount, isAnimated: raw.flags.has(CPI_IMAGE_ANIMATED), isLossy: raw.flags.has(CPI_IMAGE_LOSSY),
+            loopCount: loopCount, isAnimated: raw.flags.has(CPI_IMAGE_ANIMATED),
+            isLossy: raw.flags.has(CPI_IMAGE_LOSSY),
             color: ColorDescription(raw.color), density: density,
-            background: raw.flags.has(CPI_IMAGE_HAS_BACKGROUND) ? background : nil, thumbnailCount: Int(raw.thumbnail_count))
+            background: raw.flags.has(CPI_IMAGE_HAS_BACKGROUND) ? background : nil,
+            thumbnailCount: Int(raw.thumbnail_count))
     }
 
     /// The facts as the contract spells them.

@@ -31,11 +31,14 @@ import Testing
         #expect(image.pixels.format == .gray8)
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: [
-        ("TestImage.jpg", 80, 60), ("TestImage.gif", 50, 50), ("TestImage.png", 300, 300), ("TestEXIF.png", 150, 200),
-        ("TestImage.heic", 1440, 960), ("TestImage.heif", 1440, 960), ("TestICCProfile.jpg", 400, 300),
-        ("TestHDR.heic", 600, 400), ("TestImageAnimated.webp", 990, 1050), ("TestLoopCount.gif", 72, 48),
-    ])
+    @Test(
+        .enabled(if: ForeignPicture.areThere, "the corpus is not there"),
+        arguments: [
+            ("TestImage.jpg", 80, 60), ("TestImage.gif", 50, 50), ("TestImage.png", 300, 300),
+            ("TestEXIF.png", 150, 200),
+            ("TestImage.heic", 1440, 960), ("TestImage.heif", 1440, 960), ("TestICCProfile.jpg", 400, 300),
+            ("TestHDR.heic", 600, 400), ("TestImageAnimated.webp", 990, 1050), ("TestLoopCount.gif", 72, 48),
+        ])
     func `C-02 C-12a C-13 C-14 C-18 foreign pictures have the sizes they are known by`(
         name: String, width: Int, height: Int
     ) throws {
@@ -94,7 +97,10 @@ import Testing
 
         let again = try Bench.passThrough(
             image, ImageFormat(format),
-            options: [key: .integer(Int64(depth)), "quality": .integer(100), key.replacing("bit-depth", with: "chroma"): .string("444")])
+            options: [
+                key: .integer(Int64(depth)), "quality": .integer(100),
+                key.replacing("bit-depth", with: "chroma"): .string("444"),
+            ])
 
         #expect(again.info.bitDepth == depth)
         #expect(again.pixels.format == .rgba16)
@@ -169,7 +175,8 @@ import Testing
         let image = try picture.decode()
 
         let with = try Bench.encode(
-            image, to: "heic", options: ["heif.thumbnail": .integer(320), "effort": .integer(0)]).bytes
+            image, to: "heic", options: ["heif.thumbnail": .integer(320), "effort": .integer(0)]
+        ).bytes
 
         #expect(try thumbnails(try #require(picture.bytes)).isEmpty)
         let size = try #require(try thumbnails(with).first?.size)
@@ -177,7 +184,8 @@ import Testing
         #expect(size.width == 320)
         #expect((212...214).contains(size.height))
         // The reference file with brand mif1 brings one of 240 × 160.
-        #expect(try thumbnails(try #require(ForeignPicture("TestImage.heif").bytes)).map(\.size) == [PixelSize(240, 160)])
+        #expect(
+            try thumbnails(try #require(ForeignPicture("TestImage.heif").bytes)).map(\.size) == [PixelSize(240, 160)])
     }
 
     private func thumbnails(_ bytes: [UInt8]) throws -> [ImageInfo] {

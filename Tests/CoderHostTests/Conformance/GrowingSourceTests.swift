@@ -32,7 +32,9 @@ import Testing
                 if frame == nil { frame = try decoder.nextFrame() }
                 guard let info, frame != nil else { throw .corrupt("there is no frame") }
                 let buffer: PixelBuffer
-                if let pixels { buffer = pixels } else {
+                if let pixels {
+                    buffer = pixels
+                } else {
                     buffer = try PixelBuffer(size: info.size, format: try decoder.pixelFormats()[0])
                     pixels = buffer
                 }
@@ -96,8 +98,10 @@ import Testing
         #expect(grown.parts > 1)
     }
 
-    @Test(arguments: ["pictures/f.jpg", "pictures/f.png", "pictures/f.gif", "pictures/f.webp", "pictures/f.heic",
-        "pictures/f.avif", "pictures/rgba.ff", "pictures/rgba.pam", "pictures/f.ppm"])
+    @Test(arguments: [
+        "pictures/f.jpg", "pictures/f.png", "pictures/f.gif", "pictures/f.webp", "pictures/f.heic",
+        "pictures/f.avif", "pictures/rgba.ff", "pictures/rgba.pam", "pictures/f.ppm",
+    ])
     func `the manager asks for more as long as more may come`(name: String) throws {
         let fixture = Fixture.named(name)
         let bytes = fixture.bytes

@@ -191,7 +191,8 @@ import Testing
                         "quality": .integer(90), "effort": .integer(0),
                     ])
                 // The tolerance of the reference's suite is 16.
-                let worst = zip(try Pixels(again.pixels).samples, try Pixels(image.pixels).samples)
+                let worst =
+                    zip(try Pixels(again.pixels).samples, try Pixels(image.pixels).samples)
                     .map { abs(Int($0) - Int($1)) }.max() ?? 255
                 #expect(worst <= 16, "\(depth) bits, \(chroma)")
                 #expect(again.info.bitDepth == Int(depth))
@@ -199,7 +200,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ForeignPicture.areThere, "the corpus is not there"), arguments: `Metadata through the host`.carriers)
+    @Test(
+        .enabled(if: ForeignPicture.areThere, "the corpus is not there"),
+        arguments: `Metadata through the host`.carriers)
     func `the profile of the foreign JPEG is in what is written`(format: ImageFormat) throws {
         let image = try ForeignPicture("TestICCProfile.jpg").decode()
         let profile = try #require(image.blob(.icc))

@@ -10,7 +10,8 @@ import Testing
 /// (a folder) set, each input is first written to `last-mutation` there.
 @Suite(.serialized) struct `Damaged files` {
     /// What must be refused is damaged as well as what decodes.
-    static let seeds = Fixture.all.filter { $0.byteCount > 0 && $0.format != "none" && !$0.name.hasPrefix("netpbm/") }
+    static let seeds =
+        Fixture.all.filter { $0.byteCount > 0 && $0.format != "none" && !$0.name.hasPrefix("netpbm/") }
         + Fixture.valid("pnm", "pam").filter { $0.name.hasPrefix("netpbm/") }
     static let wanted = ProcessInfo.processInfo.environment["CODERHOST_MUTATIONS"].flatMap { Int($0) }
     static let mutations = wanted ?? 6000
@@ -32,7 +33,9 @@ import Testing
                 _ = try session.metadata()
                 _ = try session.frames()
                 _ = try session.decodeImage()
-                if let thumbnails = try? session.thumbnails(), !thumbnails.isEmpty { _ = try session.decodeThumbnail(0) }
+                if let thumbnails = try? session.thumbnails(), !thumbnails.isEmpty {
+                    _ = try session.decodeThumbnail(0)
+                }
             }
             return nil
         } catch {
@@ -41,8 +44,10 @@ import Testing
     }
 
     private func coder(of fixture: Fixture) throws -> String {
-        try #require(Bench.manager.candidates(for: Bench.source(fixture)).first ?? Bench.manager.order(for: fixture.format).first)
-            .descriptor.id
+        try #require(
+            Bench.manager.candidates(for: Bench.source(fixture)).first ?? Bench.manager.order(for: fixture.format).first
+        )
+        .descriptor.id
     }
 
     /// The codes a damaged file may end with; anything else is a fault of ours.
@@ -109,7 +114,8 @@ import Testing
         case 4: bytes[at] = UInt8(truncatingIfNeeded: dice.next())
         case 5: bytes[at] = [0, 1, 0x7F, 0x80, 0xFF][dice.below(5)]
         case 6: bytes.removeSubrange(at..<min(bytes.count, at + 1 + dice.below(16)))
-        default: bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + 1 + dice.below(16))], at: dice.below(bytes.count))
+        default:
+            bytes.insert(contentsOf: bytes[at..<min(bytes.count, at + 1 + dice.below(16))], at: dice.below(bytes.count))
         }
     }
 }

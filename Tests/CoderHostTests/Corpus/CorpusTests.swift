@@ -11,7 +11,8 @@ import Testing
     static let takesAll = ProcessInfo.processInfo.environment["CODERHOST_CORPUS"] == "all"
     /// Suites of large pictures, of which every tenth is taken otherwise.
     static let slowSuites: Set = [
-        "exif-orientation", "libjpeg-turbo-testimages", "libvips-tests", "libwebp-test-data", "linku-avif", "sdwebimage",
+        "exif-orientation", "libjpeg-turbo-testimages", "libvips-tests", "libwebp-test-data", "linku-avif",
+        "sdwebimage",
     ]
     /// The formats that are served; of the others in the corpus nothing is asked but to be refused in order.
     static let formats = ["png", "jpeg", "webp", "gif", "heif", "avif"]
@@ -26,8 +27,10 @@ import Testing
         #expect(writeFile(manifest, Array(lines.map { $0 + "\n" }.joined().utf8)))
 
         let result = try run(
-            ["python3", "\(folder)/check.py", "--coderhost", "\(Repository.products)/coderhost", "--stills",
-                "--manifest", manifest, "--report", report], timeout: .seconds(600))
+            [
+                "python3", "\(folder)/check.py", "--coderhost", "\(Repository.products)/coderhost", "--stills",
+                "--manifest", manifest, "--report", report,
+            ], timeout: .seconds(600))
 
         #expect(!result.timedOut)
         #expect(result.stdout.contains(", 0 crashed or hung,"), "\(result.stdout) \(result.stderr)")
@@ -60,7 +63,8 @@ import Testing
     }
 
     private func lines(_ path: String) throws -> [String] {
-        String(decoding: try #require(readFile(path)), as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+        String(decoding: try #require(readFile(path)), as: UTF8.self).split(whereSeparator: \.isNewline).map(
+            String.init)
     }
 
     /// The lines of a table whose first line names the columns.

@@ -49,7 +49,7 @@ struct BuiltTool {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         var words = unsafe ([tool] + arguments).map { unsafe strdup($0) } + [nil]
-        defer { for unsafe word in unsafe words { unsafe free(word) } }
+        defer { unsafe words.forEach { unsafe free($0) } }
         var child: pid_t = 0
         var status: Int32 = 0
         guard unsafe posix_spawn(&child, tool, &actions, nil, &words, nil) == 0,

@@ -269,7 +269,7 @@ import ImageModel
     }
 
     deinit {
-        for unsafe pointer in unsafe keep { unsafe pointer.deallocate() }
+        unsafe keep.forEach { unsafe $0.deallocate() }
         unsafe items.deallocate()
     }
 
