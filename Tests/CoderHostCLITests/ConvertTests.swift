@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `The command convert` {
+@Suite(.timeLimit(.minutes(15))) struct `The command convert` {
     let place = TemporaryDirectory()
 
     /// Copies pictures into the test's folder.

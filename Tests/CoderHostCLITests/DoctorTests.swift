@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The command doctor` {
+@Suite(.timeLimit(.minutes(15))) struct `The command doctor` {
     @Test func `finds nothing wrong with what was built`() throws {
         let result = try Tool.run("doctor")
 

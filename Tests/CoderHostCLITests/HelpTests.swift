@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Help` {
+@Suite(.timeLimit(.minutes(15))) struct `Help` {
     static let commands = ["list", "info", "convert", "doctor"]
 
     @Test(arguments: commands)

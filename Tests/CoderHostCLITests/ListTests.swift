@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The command list` {
+@Suite(.timeLimit(.minutes(15))) struct `The command list` {
     static let plugins = ["farbfeld", "gif", "heif", "jpeg", "png", "webp"]
 
     @Test func `shows every plugin beside the command with its status and file`() throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The process` {
+@Suite(.timeLimit(.minutes(15))) struct `The process` {
     let place = TemporaryDirectory()
     private let picture = Fixture.named("pictures/f.png")
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Files that come, change and go while a host runs.
-@Suite(.timeLimit(.minutes(5))) struct `A folder that changes` {
+@Suite(.timeLimit(.minutes(15))) struct `A folder that changes` {
     private let red = ["-DCOLOR=0xff0000"]
     private let green = ["-DCOLOR=0x00ff00"]
 

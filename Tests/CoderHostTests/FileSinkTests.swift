@@ -4,7 +4,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `File sink` {
+@Suite(.timeLimit(.minutes(15))) struct `File sink` {
     private let folder = TemporaryDirectory()
 
     private func names() throws -> [String] {
