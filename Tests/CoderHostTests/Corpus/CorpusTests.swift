@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Pictures that nobody of this project made, judged by the workplace's own script; skipped where they are not.
+/// Pictures that nobody of this project made, judged by the script beside them; skipped where they are not.
 ///
 /// `CODERHOST_CORPUS=all` takes every suite, which is minutes in a debug build.
 @Suite struct `Independent pictures` {
