@@ -1,3 +1,6 @@
+// Every value that the host takes and gives is a word of this module; whoever imports the host has them.
+@_exported public import ImageModel
+
 /// The host: plugin folders on one side, pictures on the other.
 ///
 ///     let host = CoderHost()

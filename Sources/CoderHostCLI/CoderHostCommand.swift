@@ -10,8 +10,12 @@ struct CoderHostCommand {
     ]
 
     static func main() {
-        Console.ignoreBrokenPipes()
-        exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        Console.reportWriteErrors()
+        let code = run(Array(CommandLine.arguments.dropFirst()))
+        // A reader that had enough is no reason to complain.
+        guard let problem = Console.outputError, problem.code != EPIPE, code == .success else { exit(code.rawValue) }
+        Console.error("coderhost: standard output cannot be written: \(problem)")
+        exit(ExitCode.inputOutput.rawValue)
     }
 
     private static func run(_ words: [String]) -> ExitCode {

@@ -115,7 +115,7 @@ import Testing
         #expect(list.stdout.contains("no plugins are installed"))
         #expect(list.stderr.contains("`--product coderhost` alone builds no plugins"))
         #expect(list.stderr.contains(place.path))
-        #expect(formats.lines.dropFirst().map { $0.prefix { $0 != " " } } == ["pam", "pnm"])
+        #expect(formats.lines.dropFirst().map { $0.prefix { $0 != " " } } == ["pam", "pbm", "pgm", "pnm", "ppm"])
         #expect(info.stdout.contains("31x17"))
     }
 

@@ -156,7 +156,7 @@ import Testing
         let image = try manager.decode(ImageSource(Array("P5 1 1 255 ".utf8) + [7]))
 
         #expect(image.pixels.packed == [7])
-        #expect(manager.format(ofExtension: "PGM") == "pnm")
+        #expect(manager.format(ofExtension: "PGM") == "pgm")
         #expect(manager.fileExtension(of: "pam") == "pam")
         #expect(manager.fileExtension(of: "nothing") == "nothing")
     }
@@ -187,7 +187,7 @@ import Testing
         let error = #expect(throws: CoderError.self) { try testHost().manager.encode(image, to: "jpeg") }
 
         #expect(error?.code == .noCoder)
-        #expect(error?.hint == "formats that can be written: pam, pnm")
+        #expect(error?.hint == "formats that can be written: pam, pbm, pgm, pnm, ppm")
     }
 
     @Test func `uses a coder that the application adds in both directions`() throws {

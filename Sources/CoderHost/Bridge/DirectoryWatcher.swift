@@ -35,9 +35,10 @@ final class DirectoryWatcher: Sendable {
                         missing = nil
                         continue
                     }
-                    guard let slash = place.lastIndex(of: "/"), slash != place.startIndex else { break }
+                    if place == "/" || place == "." { break }
                     missing = place
-                    place = String(place[..<slash])
+                    let parent = FileName(place).folder
+                    place = parent.isEmpty ? "." : parent.utf8.count == 1 ? "/" : String(parent.dropLast())
                 }
             }
         }
@@ -45,7 +46,8 @@ final class DirectoryWatcher: Sendable {
 
     /// Whether something happened since the last call.
     func takeChanges() -> Bool {
-        guard let file else { return false }
+        // Without inotify, every look is a new one.
+        guard let file else { return true }
         var buffer = [UInt8](repeating: 0, count: 4096)
         var changed = false
         while true {
@@ -60,7 +62,10 @@ final class DirectoryWatcher: Sendable {
 
     /// Blocks until something happens or time is up; files that are still being copied get a moment to settle.
     func wait(milliseconds: Int) -> Bool {
-        guard let file else { return false }
+        guard let file else {
+            _ = poll(nil, 0, min(1000, Int32(clamping: milliseconds)))
+            return true
+        }
         var entry = pollfd(fd: file.descriptor, events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&entry, 1, Int32(clamping: milliseconds)) > 0 else { return false }
         _ = poll(nil, 0, Self.settleMilliseconds)

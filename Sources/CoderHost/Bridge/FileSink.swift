@@ -114,6 +114,7 @@ public final class FileSink: OutputSink {
                 let count = unsafe Glibc.write(file.descriptor, buffer.baseAddress! + at, buffer.count - at)
                 if count < 0 {
                     if errno == EINTR { continue }
+                    if errno == EAGAIN && waitForWriting(file.descriptor) { continue }
                     return .last
                 }
                 at += count

@@ -147,13 +147,13 @@ package struct ELFImage {
             let textSize = Int(u32(data, at + 4))
             let type = u32(data, at + 8)
             let ownerEnd = at + 12 + ownerSize
-            let text = at + 12 + (ownerSize + mask) & ~mask
+            let text = (ownerEnd + mask) & ~mask
             guard ownerSize <= data.count, textSize <= data.count, ownerEnd <= data.count, text <= data.count,
                 textSize <= data.count - text
             else { throw .damaged("a note reaches over its segment") }
             notes.append(
                 Note(owner: Array(data[at + 12..<ownerEnd]), type: type, text: Array(data[text..<text + textSize])))
-            at = text + (textSize + mask) & ~mask
+            at = (text + textSize + mask) & ~mask
         }
     }
 

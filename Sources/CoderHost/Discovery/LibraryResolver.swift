@@ -8,6 +8,8 @@ final class LibraryResolver {
     private var found: [String: String?] = [:]
     private lazy var cache = LoaderCache()
 
+    private static let maxLibraries = 512
+
     private static let standardFolders = [
         "/lib/\(ELFImage.machine.name == "x86-64" ? "x86_64" : "aarch64")-linux-gnu",
         "/usr/lib/\(ELFImage.machine.name == "x86-64" ? "x86_64" : "aarch64")-linux-gnu",
@@ -30,7 +32,8 @@ final class LibraryResolver {
         _ image: ELFImage, _ folder: String, neededBy: String?, inherited: [String], _ visited: inout Set<String>
     ) -> [(library: String, neededBy: String?)] {
         var result: [(library: String, neededBy: String?)] = []
-        for name in image.needed where visited.insert(name).inserted {
+        // Real plugins need a few dozen; a chain without end is somebody's trap.
+        for name in image.needed where visited.count < Self.maxLibraries && visited.insert(name).inserted {
             if isMapped(name) { continue }
             guard let path = locate(name, runPath: image.runPath, folder: folder) else {
                 result.append((name, neededBy))
@@ -46,7 +49,7 @@ final class LibraryResolver {
     }
 
     private func locate(_ name: String, runPath: [String], folder: String) -> String? {
-        if name.contains("/") { return FileStatus.of(name) == nil ? nil : name }
+        if name.utf8.contains(UInt8(ascii: "/")) { return FileStatus.of(name)?.isRegular == true ? name : nil }
         for entry in runPath {
             let place = Self.expand(entry, folder)
             if FileStatus.of("\(place)/\(name)")?.isRegular == true { return "\(place)/\(name)" }

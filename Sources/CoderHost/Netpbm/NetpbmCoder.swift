@@ -1,23 +1,26 @@
 import ImageModel
 
+/// The names a Netpbm picture goes by.
+enum NetpbmFormat: String {
+    case pam, pnm, ppm, pgm, pbm
+}
+
 /// The formats the host itself speaks, so that it works with an empty folder and pixels can be piped.
 struct NetpbmCoder: ImageCoder {
     let descriptor: CoderDescriptor
-    private let asPAM: Bool
+    private let format: NetpbmFormat
 
     static let all: [any ImageCoder] = [
-        NetpbmCoder(
-            id: "coderhost.pam", asPAM: true, format: "pam", name: "PAM", mime: "image/x-portable-arbitrarymap",
-            extensions: ["pam"], digits: [7]),
-        NetpbmCoder(
-            id: "coderhost.pnm", asPAM: false, format: "pnm", name: "PBM, PGM, PPM", mime: "image/x-portable-anymap",
-            extensions: ["pnm", "ppm", "pgm", "pbm"], digits: [1, 2, 3, 4, 5, 6]),
+        NetpbmCoder(.pam, name: "PAM", mime: "image/x-portable-arbitrarymap", digits: [7]),
+        NetpbmCoder(.pnm, name: "PBM, PGM, PPM", mime: "image/x-portable-anymap", digits: [1, 2, 3, 4, 5, 6]),
+        // Read as PNM; as names of their own they say what is to be written.
+        NetpbmCoder(.ppm, name: "PPM", mime: "image/x-portable-pixmap", digits: []),
+        NetpbmCoder(.pgm, name: "PGM", mime: "image/x-portable-graymap", digits: []),
+        NetpbmCoder(.pbm, name: "PBM", mime: "image/x-portable-bitmap", digits: []),
     ]
 
-    private init(
-        id: String, asPAM: Bool, format: ImageFormat, name: String, mime: String, extensions: [String], digits: [UInt8]
-    ) {
-        self.asPAM = asPAM
+    private init(_ format: NetpbmFormat, name: String, mime: String, digits: [UInt8]) {
+        self.format = format
         let signatures = digits.flatMap { digit in
             // Behind the digit comes white space or a comment; without it, text that begins with P5 would do.
             [UInt8]([0x0A, 0x20, 0x09, 0x0D, 0x23]).map { space in
@@ -25,10 +28,12 @@ struct NetpbmCoder: ImageCoder {
             }
         }
         descriptor = CoderDescriptor(
-            id: id, version: coderHostVersion, tier: .builtIn, roles: [.decode, .encode],
+            id: "coderhost.\(format.rawValue)", version: coderHostVersion, tier: .builtIn,
+            roles: digits.isEmpty ? [.encode] : [.decode, .encode],
             formats: [
                 PluginManifest.Format(
-                    id: format, name: name, mimeTypes: [mime], extensions: extensions, signatures: signatures)
+                    id: ImageFormat(format.rawValue), name: name, mimeTypes: [mime], extensions: [format.rawValue],
+                    signatures: signatures)
             ])
     }
 
@@ -37,6 +42,6 @@ struct NetpbmCoder: ImageCoder {
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
-        NetpbmEncoder(asPAM: asPAM, context)
+        NetpbmEncoder(format, context)
     }
 }

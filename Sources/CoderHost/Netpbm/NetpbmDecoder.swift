@@ -119,6 +119,10 @@ private struct PlainSamples {
     }
 
     mutating func row() throws(CoderError) -> [Int] {
+        // A sample takes a byte at least: what cannot be there takes no memory.
+        guard header.size.width * header.channels <= bytes.count - at else {
+            throw isComplete ? .truncated() : .needsInput
+        }
         var result: [Int] = []
         result.reserveCapacity(header.size.width * header.channels)
         for _ in 0..<header.size.width * header.channels { result.append(try sample()) }

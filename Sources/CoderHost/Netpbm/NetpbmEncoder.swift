@@ -1,52 +1,55 @@
 import ImageModel
 
-/// Writes PAM, or PGM and PPM where the format is `pnm`.
+/// Writes a Netpbm format; `pnm` stands for PGM or PPM, whichever the picture is.
 ///
 /// Rows of 8 bits go out as they are; 16 bit rows are put into big-endian order band by band.
 final class NetpbmEncoder: FrameEncoder {
-    private let asPAM: Bool
+    private let format: NetpbmFormat
     private let context: SessionContext
     private var sink: (any OutputSink)?
     private var wroteFrame = false
 
-    init(asPAM: Bool, _ context: SessionContext) {
-        self.asPAM = asPAM
+    init(_ format: NetpbmFormat, _ context: SessionContext) {
+        self.format = format
         self.context = context
     }
 
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
+        if format == .pbm { return [.gray8] }
         let deep = info.nativeFormat.bits > 8
         let gray = info.nativeFormat.channels == .gray || info.nativeFormat.channels == .grayAlpha
         var result: [PixelFormat] = []
         for bits in deep ? [16, 8] : [8, 16] {
-            if asPAM && info.nativeFormat.hasTransparency {
+            if format == .pam && info.nativeFormat.hasTransparency {
                 if gray { result.append(PixelFormat(.grayAlpha, bits: bits)) }
                 result.append(PixelFormat(.rgba, bits: bits))
             }
-            if gray { result.append(PixelFormat(.gray, bits: bits)) }
-            result.append(PixelFormat(.rgb, bits: bits))
-            if !gray { result.append(PixelFormat(.gray, bits: bits)) }
+            if gray && format != .ppm { result.append(PixelFormat(.gray, bits: bits)) }
+            if format != .pgm { result.append(PixelFormat(.rgb, bits: bits)) }
+            if !gray && format != .ppm { result.append(PixelFormat(.gray, bits: bits)) }
         }
         return result
     }
 
     func begin(_ info: ImageInfo, to sink: any OutputSink) throws(CoderError) {
         self.sink = sink
-        let format = info.nativeFormat
-        let limit = format.bits == 16 ? 65_535 : 255
+        let pixels = info.nativeFormat
+        let limit = pixels.bits == 16 ? 65_535 : 255
         var header: String
-        if asPAM {
+        switch format {
+        case .pam:
             let type =
-                switch format.channels {
+                switch pixels.channels {
                 case .gray: "GRAYSCALE"
                 case .grayAlpha: "GRAYSCALE_ALPHA"
                 case .rgb: "RGB"
                 default: "RGB_ALPHA"
                 }
-            header = "P7\nWIDTH \(info.size.width)\nHEIGHT \(info.size.height)\nDEPTH \(format.channels.count)\n"
+            header = "P7\nWIDTH \(info.size.width)\nHEIGHT \(info.size.height)\nDEPTH \(pixels.channels.count)\n"
             header += "MAXVAL \(limit)\nTUPLTYPE \(type)\nENDHDR\n"
-        } else {
-            header = "P\(format.channels == .gray ? 5 : 6)\n\(info.size.width) \(info.size.height)\n\(limit)\n"
+        case .pbm: header = "P4\n\(info.size.width) \(info.size.height)\n"
+        case .pnm, .ppm, .pgm:
+            header = "P\(pixels.channels == .gray ? 5 : 6)\n\(info.size.width) \(info.size.height)\n\(limit)\n"
         }
         try Array(header.utf8).withSpan { span throws(CoderError) in try sink.write(span) }
     }
@@ -56,6 +59,7 @@ final class NetpbmEncoder: FrameEncoder {
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError) {
         guard let sink, !wroteFrame else { throw CoderError(.unsupportedFeature, "Netpbm holds one picture") }
         wroteFrame = true
+        if format == .pbm { return try writeBits(pixels, to: sink) }
         // Many rows at once: a system call costs more than a small row.
         let band = max(1, (1 << 18) / pixels.bytesPerRow)
         for y in stride(from: 0, to: pixels.size.height, by: band) {
@@ -75,6 +79,18 @@ final class NetpbmEncoder: FrameEncoder {
                     }
                 }
             }
+        }
+    }
+
+    /// Eight pixels a byte, the first in the highest bit; what is darker than the middle is black, and black is 1.
+    private func writeBits(_ pixels: PixelBuffer, to sink: any OutputSink) throws(CoderError) {
+        for y in 0..<pixels.size.height {
+            if y % 64 == 0 { try context.checkCancellation() }
+            var line = [UInt8](repeating: 0, count: (pixels.size.width + 7) / 8)
+            pixels.withRow(y) { row in
+                for x in 0..<pixels.size.width where row.byte(at: x) < 128 { line[x / 8] |= 0x80 >> UInt8(x % 8) }
+            }
+            try line.withSpan { span throws(CoderError) in try sink.write(span) }
         }
     }
 

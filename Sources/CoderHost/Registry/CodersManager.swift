@@ -166,9 +166,11 @@ public final class CodersManager: Sendable {
                     attempts: ["\(known.file) would serve it, but is not installed"])
             }
         }
+        let unused = registry.snapshot.plugins.filter { !$0.status.isUsable && $0.manifest == nil }
         return CoderError(
             .unrecognizedFormat, "no installed coder recognises these bytes",
-            hint: "see coderhost list --formats for what is installed")
+            hint: "see coderhost list --formats for what is installed"
+                + (unused.isEmpty ? "" : "; \(unused.map(\.fileName).joined(separator: ", ")) could not be read"))
     }
 
     // MARK: Encoding

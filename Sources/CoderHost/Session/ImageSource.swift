@@ -62,8 +62,6 @@ public final class ImageSource: Sendable {
 
     /// The lower-case extension of the name.
     public var fileExtension: String? {
-        let file = name.split(separator: "/").last ?? ""
-        guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return nil }
-        return file[file.index(after: dot)...].lowercased()
+        FileName(name).suffix?.lowercased()
     }
 }

@@ -25,6 +25,13 @@ struct StillEncoding {
         if info.nativeFormat.hasTransparency && !format.channels.hasAlpha && info.hasAlpha {
             context.warn("the format has no alpha: the picture is put on white")
         }
+        if image.pixels.format.bits > format.bits {
+            context.warn("samples of \(image.pixels.format.bits) bits become \(format.bits) bits")
+        }
+        let isGray = image.pixels.format.channels == .gray || image.pixels.format.channels == .grayAlpha
+        if !isGray && (format.channels == .gray || format.channels == .grayAlpha) {
+            context.warn("the format has no colours: the picture becomes gray")
+        }
         var pixels = try PixelConverter.convert(image.pixels, to: format)
 
         // A format that can say so keeps the orientation; for any other the pixels are turned, once.

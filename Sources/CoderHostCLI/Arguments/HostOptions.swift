@@ -4,8 +4,12 @@ import ImageModel
 extension ParsedArguments {
     /// The host as the common options describe it.
     func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
+        let named = all("--plugin-dir")
+        for folder in named where FileStatus.of(folder)?.isDirectory != true {
+            Console.error("coderhost: warning: --plugin-dir \(folder) is no folder")
+        }
         var configuration = HostConfiguration(
-            directories: HostConfiguration.standardDirectories(arguments: all("--plugin-dir")),
+            directories: HostConfiguration.standardDirectories(arguments: named),
             limits: try limits(), followsChanges: followsChanges)
         configuration.catalogue = { Catalogue.plugins }
         return CoderHost(configuration: configuration)

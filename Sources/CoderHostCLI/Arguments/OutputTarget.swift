@@ -24,9 +24,7 @@ struct OutputTarget {
 
         /// The lower-case extension.
         var suffix: String? {
-            let file = path.split(separator: "/").last ?? ""
-            guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return nil }
-            return file[file.index(after: dot)...].lowercased()
+            FileName(path).suffix?.lowercased()
         }
     }
 
@@ -66,17 +64,14 @@ struct OutputTarget {
     func path(
         for input: String, number: Int, size: PixelSize, extensionOf: (ImageFormat) -> String
     ) -> Name {
-        let file = input == "-" ? "stdin" : String(input.split(separator: "/").last ?? "")
-        let dot = file.lastIndex(of: ".").flatMap { $0 == file.startIndex ? nil : $0 }
-        let stem = dot.map { String(file[..<$0]) } ?? file
-        let suffix = dot.map { String(file[file.index(after: $0)...]) } ?? ""
+        let name = FileName(input == "-" ? "stdin" : input)
+        let (stem, suffix) = (name.stem, name.suffix ?? "")
         switch kind {
         case .file(let path): return Name(path: path, hasFormatPlaceholder: false)
         case .folder(let folder): return Name(path: folder + stem, hasFormatPlaceholder: true)
         case .template(let template):
-            let folder = input.lastIndex(of: "/").map { String(input[...$0]) } ?? ""
             let values = [
-                "stem": stem, "dir": folder, "ext": suffix, "n": String(number), "w": String(size.width),
+                "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
                 "h": String(size.height),
             ]
             return Name(path: Self.fill(template, values), hasFormatPlaceholder: false)
@@ -91,7 +86,7 @@ struct OutputTarget {
             result += rest[..<open]
             let parts = rest[rest.index(after: open)..<close].split(separator: ":")
             let value = values[String(parts.first ?? "")] ?? ""
-            let width = parts.count > 1 ? min(16, Int(parts[1]) ?? 0) : 0
+            let width = parts.count > 1 ? min(16, max(0, Int(parts[1]) ?? 0)) : 0
             result += String(repeating: "0", count: max(0, width - value.count)) + value
             rest = rest[rest.index(after: close)...]
         }

@@ -28,8 +28,12 @@ struct ParsedArguments {
             let (name, attached) = Self.split(word)
             guard let option = command.allOptions.first(where: { $0.names.contains(name) }) else {
                 let known = command.allOptions.flatMap(\.names)
+                let isFile = FileStatus.of(word) != nil
                 throw UsageError(
-                    "unknown option \(name)", hint: OptionCheck.nearest(name, known).map { "did you mean \($0)?" },
+                    "unknown option \(isFile ? word : name)",
+                    hint: isFile
+                        ? "for the file of that name write ./\(word)"
+                        : OptionCheck.nearest(name, known).map { "did you mean \($0)?" },
                     command: command.name)
             }
             guard option.value != nil else {

@@ -16,9 +16,11 @@ enum ConvertCommand: Command {
         options: [
             OptionSpecification(
                 "-o", "--output", value: "OUT",
-                help: "file, folder ending in /, template with {stem} {dir} {ext} {n} {w} {h}, or -"),
+                help: "file, existing folder ending in /, template with the input's {dir}{stem} {ext} {n} {w} {h}, or -"
+            ),
             OptionSpecification(
-                "-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
+                "-f", "--format", value: "FORMAT",
+                help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
             OptionSpecification(
                 "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
             OptionSpecification("--lossless", help: "lose nothing, where the format can"),

@@ -14,6 +14,8 @@ struct ConvertJob {
     private let rawOptions: [(key: String, text: String)]
     /// What this call has written, and from which input.
     private var written: [FileIdentity: String] = [:]
+    /// The files of this call, where there are several.
+    private var inputs: [FileIdentity: String] = [:]
 
     struct Outcome {
         var input: String
@@ -65,6 +67,10 @@ struct ConvertJob {
             options.append((String(text[..<equals]), String(text[text.index(after: equals)...])))
         }
         rawOptions = options
+        // Of many inputs none may be replaced before its turn has come.
+        if arguments.operands.count > 1 {
+            for file in arguments.operands { if let known = FileStatus.of(file) { inputs[known.identity] = file } }
+        }
     }
 
     private static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
@@ -136,6 +142,11 @@ struct ConvertJob {
         if !target.mayReplaceInput, status.identity == FileStatus.of(file)?.identity {
             throw CoderError(.cannotCreate, "\(path) is the input itself", hint: "use --overwrite to replace it")
         }
+        if !target.mayReplaceInput, let other = inputs[status.identity] {
+            throw CoderError(
+                .cannotCreate, "\(path) is \(other), another input of this call",
+                hint: "use --overwrite to replace it, or write elsewhere")
+        }
         if let earlier = written[status.identity] {
             throw CoderError(
                 .cannotCreate, "\(path) was just written from \(earlier)",
@@ -160,6 +171,9 @@ struct ConvertJob {
             session throws(CoderError) in
             let metadata = try session.metadata().filter { kept.contains($0.kind) }
             var info = session.info
+            if frame == nil, let count = info.frameCount, count > 1 {
+                session.context.warn("only the first of \(count) frames is written")
+            }
             let pixels: PixelBuffer
             if let frame {
                 pixels = try session.decodeFrame(frame).pixels

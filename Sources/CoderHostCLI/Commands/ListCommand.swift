@@ -23,6 +23,9 @@ enum ListCommand: Command {
         let host = try arguments.host(followsChanges: arguments.has("--watch"))
         let asJSON = arguments.has("--json")
         if let id = arguments.value("--format") {
+            if arguments.has("--watch") || arguments.has("--formats") {
+                throw UsageError("--format ID goes with neither --watch nor --formats")
+            }
             return try listFormat(id, host, explain: arguments.has("--explain"), asJSON: asJSON)
         }
         if arguments.has("--explain") { throw UsageError("--explain needs --format ID") }

@@ -37,6 +37,6 @@ enum ICCDescription {
 
     /// Somebody's words, shown on a terminal.
     private static func clean(_ text: String) -> String {
-        String(text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }.map(Character.init))
+        String(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.map(Character.init))
     }
 }

@@ -11,7 +11,7 @@ struct ProgressLine {
     mutating func show(_ done: Int, _ name: String) {
         guard total > 1, Console.errorIsTerminal, monotonicNow() - start > 1_000_000_000 else { return }
         clear()
-        Console.write("\(done)/\(total) \(name.suffix(60))", to: 2)
+        Console.write("\(done)/\(total) \(printable(String(name.suffix(60))))", to: 2)
         isShown = true
     }
 

@@ -161,7 +161,7 @@ extension DecodedImage {
     }
 }
 
-/// The pictures of the library this project follows; only where the workplace has them.
+/// The pictures of the library this project follows; only where they are present.
 struct ForeignPicture: Sendable, CustomTestStringConvertible {
     static let folder = "\(Repository.root)/../shared/corpus/open/sdwebimage/Tests/Tests/Images"
     /// In a work tree the corpus stands one folder further up.
