@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,11 +48,3 @@ int host_give_name(int descriptor, const char *path) {
 }
 
 int host_open_for_writing(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY); }
-
-int host_terminal_columns(int descriptor) {
-    struct winsize size;
-    if (!isatty(descriptor)) {
-        return 0;
-    }
-    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}

@@ -37,7 +37,4 @@ int host_give_name(int descriptor, const char *_Nonnull path);
 /* Opens an existing file for writing without changing it. -1 on failure. */
 int host_open_for_writing(const char *_Nonnull path);
 
-/* Columns of the terminal behind a descriptor; 0 where there is none. */
-int host_terminal_columns(int descriptor);
-
 #endif

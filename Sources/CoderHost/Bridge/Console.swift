@@ -1,4 +1,3 @@
-import CHostSystem
 import Glibc
 import Synchronization
 
@@ -32,8 +31,6 @@ package enum Console {
 
     package static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
-    /// Columns of the terminal; 0 where there is none.
-    package static var columns: Int { Int(host_terminal_columns(STDOUT_FILENO)) }
 
     /// Makes a reader that goes away, and a file that may not grow, an error of the write instead of the end of the
     /// process.
