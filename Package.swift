@@ -35,7 +35,9 @@ let pluginLinkage: [LinkerSetting] = [
 ]
 
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
-func room(_ name: String, _ format: String, libraries: [String] = []) -> (
+///
+/// - Parameter base: the room whose codec and shim it stands on, if any.
+func room(_ name: String, _ format: String, on base: String? = nil, libraries: [String] = []) -> (
     product: Product, codec: Target.Dependency, targets: [Target]
 ) {
     let shim: [Target] =
@@ -47,7 +49,9 @@ func room(_ name: String, _ format: String, libraries: [String] = []) -> (
                 linkerSettings: libraries.map { .linkedLibrary($0) })
         ]
     let codec = Target.target(
-        name: "\(name)Codec", dependencies: ["CoderPluginKit", "ImageModel"] + shim.map { .target(name: $0.name) },
+        name: "\(name)Codec",
+        dependencies: ["CoderPluginKit", "ImageModel"] + shim.map { .target(name: $0.name) }
+            + (base.map { [.target(name: "\($0)Codec"), .target(name: "\($0)Shim")] } ?? []),
         path: "Plugins/\(name)/Codec", swiftSettings: lean)
     let plugin = Target.target(
         name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
