@@ -116,21 +116,36 @@ import ImageModel
         unsafe table = .allocate(capacity: 1)
         unsafe table.initialize(
             to: cpi_sink(
-                size: UInt32(MemoryLayout<cpi_sink>.size), flags: 0, ctx: Unmanaged.passUnretained(self).toOpaque(),
+                size: UInt32(MemoryLayout<cpi_sink>.size), flags: sink.isSeekable ? CPI_SINK_SEEKABLE : 0,
+                ctx: Unmanaged.passUnretained(self).toOpaque(),
                 write: { ctx, bytes, count in
                     let table = unsafe Unmanaged<SinkTable>.fromOpaque(ctx!).takeUnretainedValue()
                     guard let length = Int(exactly: count) else { return CPI_IO }
                     let span = unsafe UnsafeRawBufferPointer(start: bytes, count: length)
-                    do throws(CoderError) {
-                        try unsafe table.sink.write(span.bytes)
-                        return CPI_OK
-                    } catch {
-                        if table.error == nil { table.error = error }
-                        return error.code == .limitExceeded ? CPI_LIMIT : CPI_IO
-                    }
+                    return table.answer { () throws(CoderError) in try unsafe table.sink.write(span.bytes) }
                 },
-                write_at: nil))
+                write_at: !sink.isSeekable
+                    ? nil
+                    : { ctx, offset, bytes, count in
+                        let table = unsafe Unmanaged<SinkTable>.fromOpaque(ctx!).takeUnretainedValue()
+                        guard let length = Int(exactly: count), let at = Int(exactly: offset) else { return CPI_IO }
+                        let span = unsafe UnsafeRawBufferPointer(start: bytes, count: length)
+                        return table.answer { () throws(CoderError) in
+                            try unsafe table.sink.overwrite(span.bytes, at: at)
+                        }
+                    }))
     }
 
     deinit { unsafe table.deallocate() }
+
+    /// Keeps what the sink throws and makes a number of it.
+    private func answer(_ body: () throws(CoderError) -> Void) -> cpi_status {
+        do throws(CoderError) {
+            try body()
+            return CPI_OK
+        } catch {
+            if self.error == nil { self.error = error }
+            return error.code == .limitExceeded ? CPI_LIMIT : CPI_IO
+        }
+    }
 }

@@ -6,6 +6,28 @@ public protocol OutputSink: AnyObject {
     ///
     /// - Throws: `.inputOutput`, `.limitExceeded`.
     func write(_ bytes: RawSpan) throws(CoderError)
+
+    /// Whether ``overwrite(_:at:)`` may be called.
+    var isSeekable: Bool { get }
+
+    /// Replaces bytes that were written before.
+    ///
+    /// - Throws: `.misuse` where nothing can be replaced or the place was not written yet, `.inputOutput`.
+    func overwrite(_ bytes: RawSpan, at offset: Int) throws(CoderError)
+}
+
+extension OutputSink {
+    public var isSeekable: Bool { false }
+    public func overwrite(_ bytes: RawSpan, at offset: Int) throws(CoderError) {
+        throw CoderError(.misuse, "the output cannot be changed afterwards")
+    }
+
+    /// Throws unless `count` bytes at `offset` were written before.
+    func examine(_ offset: Int, _ count: Int, written: Int) throws(CoderError) {
+        guard offset >= 0, count <= written, offset <= written - count else {
+            throw CoderError(.misuse, "there is nothing yet to be replaced")
+        }
+    }
 }
 
 /// Collects in memory.
@@ -21,5 +43,12 @@ public final class MemorySink: OutputSink {
         }
         bytes.reserveCapacity(bytes.count + span.byteCount)
         bytes.append(contentsOf: copyBytes(span))
+    }
+
+    public var isSeekable: Bool { true }
+
+    public func overwrite(_ span: RawSpan, at offset: Int) throws(CoderError) {
+        try examine(offset, span.byteCount, written: bytes.count)
+        bytes.replaceSubrange(offset..<offset + span.byteCount, with: copyBytes(span))
     }
 }

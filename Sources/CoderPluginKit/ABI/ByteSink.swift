@@ -36,6 +36,32 @@ public import ImageModel
         if let error = Self.error(status) { throw error }
     }
 
+    /// Whether ``overwrite(_:at:)`` may be called. The host sees to it for an animation whatever its output is.
+    public var isSeekable: Bool {
+        guard let sink = unsafe sink else { return true }
+        return unsafe sink.pointee.flags.has(CPI_SINK_SEEKABLE) && sink.pointee.write_at != nil
+    }
+
+    /// Replaces bytes that were written before, for example a count that is only known at the end.
+    ///
+    /// - Throws: `.misuse` where nothing can be replaced or the place was not written yet, `.inputOutput`.
+    public func overwrite(_ bytes: [UInt8], at offset: Int) throws(CoderError) {
+        guard offset >= 0, isSeekable else { throw CoderError(.misuse, "the output cannot be changed afterwards") }
+        guard let sink = unsafe sink else {
+            guard bytes.count <= written.count, offset <= written.count - bytes.count else {
+                throw CoderError(.misuse, "there is nothing yet to be replaced")
+            }
+            written.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+            return
+        }
+        guard !bytes.isEmpty else { return }
+        let status = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe sink.pointee.write_at?(sink.pointee.ctx, UInt64(offset), bytes.baseAddress!, UInt64(bytes.count))
+                ?? CPI_IO
+        }
+        if let error = Self.error(status) { throw error }
+    }
+
     /// Appends bytes and answers a status, for a C library that writes through a callback. For use in a `Bridge/`
     /// folder.
     @unsafe
