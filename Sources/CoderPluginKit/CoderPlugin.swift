@@ -32,6 +32,8 @@ public struct Coder: Sendable {
     public var roles: CoderRoles
 
     /// Describes a coder; `.decode`, `.encode` and `.animation` follow from the types, the rest is told in `roles`.
+    ///
+    /// An encoder with the role `.encodeAnimation` is one of stills too only if `roles` says `.encode`.
     public init(
         id: String, decoder: (any ImageDecoder.Type)? = nil, encoder: (any ImageEncoder.Type)? = nil,
         roles: CoderRoles = []
@@ -44,6 +46,6 @@ public struct Coder: Sendable {
             self.roles.insert(.decode)
             if decoder is any AnimationDecoder.Type { self.roles.insert(.animation) }
         }
-        if encoder != nil { self.roles.insert(.encode) }
+        if encoder != nil, !roles.contains(.encodeAnimation) { self.roles.insert(.encode) }
     }
 }

@@ -27,6 +27,9 @@ public struct CoderRoles: OptionSet, Sendable, Hashable {
     public static let region = CoderRoles(rawValue: 1 << 6)
     public static let metadata = CoderRoles(rawValue: 1 << 7)
 
+    /// Whether it writes pictures of any kind.
+    public var writes: Bool { !isDisjoint(with: [.encode, .encodeAnimation]) }
+
     /// The names used in manifests and in JSON, in the order of the bits.
     public static let names: [(role: CoderRoles, name: String)] = [
         (.decode, "decode"), (.encode, "encode"), (.animation, "animation"), (.encodeAnimation, "encode-animation"),

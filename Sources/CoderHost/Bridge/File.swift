@@ -96,6 +96,21 @@ package final class File: Sendable {
     }
 }
 
+extension File {
+    /// Writes all bytes from `offset` on; the file must be open for writing. Answers what went wrong.
+    func write(_ bytes: RawSpan, at offset: Int) -> SystemError? {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var at = 0
+            while at < buffer.count {
+                let count = unsafe pwrite(descriptor, buffer.baseAddress! + at, buffer.count - at, offset + at)
+                if count < 0 && errno != EINTR { return .last }
+                at += max(0, count)
+            }
+            return nil
+        }
+    }
+}
+
 /// Names in a directory, sorted by their bytes.
 package func directoryEntries(_ path: String) throws(SystemError) -> [String] {
     guard let stream = unsafe opendir(path) else { throw .last }

@@ -133,16 +133,7 @@ public final class FileSink: OutputSink {
     public func overwrite(_ bytes: RawSpan, at offset: Int) throws(CoderError) {
         guard isSeekable else { throw CoderError(.misuse, "the output cannot be changed afterwards") }
         try examine(offset, bytes.byteCount, written: written)
-        let problem = unsafe bytes.withUnsafeBytes { buffer -> SystemError? in
-            var at = 0
-            while at < buffer.count {
-                let count = unsafe pwrite(file.descriptor, buffer.baseAddress! + at, buffer.count - at, offset + at)
-                if count < 0 && errno != EINTR { return .last }
-                at += max(0, count)
-            }
-            return nil
-        }
-        if let problem {
+        if let problem = file.write(bytes, at: offset) {
             throw CoderError(.inputOutput, "\(target) cannot be written: \(problem)", hint: "check the free space")
         }
     }

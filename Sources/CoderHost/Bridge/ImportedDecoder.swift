@@ -150,7 +150,15 @@ import ImageModel
                 reduced_height: UInt32(clamping: request.reducedSize?.height ?? 0))
             return unsafe try run { error in unsafe self.api.decode(self.handle, &raw, error) }
         }
-        return status == CPI_PARTIAL ? .partial : .complete
+        return status == CPI_PARTIAL ? .partial(try changed(in: place.rect.size)) : .complete
+    }
+
+    /// What the last `decode` changed; everything where the plugin does not say.
+    private func changed(in size: PixelSize) throws(CoderError) -> PixelRect {
+        guard let dirty = unsafe api.dirty else { return PixelRect(size) }
+        var raw = cpi_rect()
+        unsafe try run { error in unsafe dirty(self.handle, &raw, error) }
+        return PixelRect(raw).intersection(PixelRect(size))
     }
 
     // MARK: Thumbnails

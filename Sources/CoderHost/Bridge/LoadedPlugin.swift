@@ -137,7 +137,7 @@ import Synchronization
             }
             let decoder = unsafe raw.decoder.flatMap { unsafe importDecoder($0) }
             let encoder = unsafe raw.encoder.flatMap { unsafe importEncoder($0) }
-            guard (decoder != nil) == roles.contains(.decode), (encoder != nil) == roles.contains(.encode)
+            guard (decoder != nil) == roles.contains(.decode), (encoder != nil) == roles.writes
             else { throw lying("\(coderID) has no complete table for a role it claims, or one for a role it does not") }
             unsafe coders[coderID] = Coder(pointer: coder, decoder: decoder, encoder: encoder)
         }

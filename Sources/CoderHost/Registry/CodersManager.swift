@@ -11,7 +11,7 @@ public final class CodersManager: Sendable {
     private let added = Mutex<[any ImageCoder]>([])
     private let registry: CoderRegistry
     private let configuration: HostConfiguration
-    private var limits: DecodeLimits { configuration.limits }
+    var limits: DecodeLimits { configuration.limits }
 
     init(registry: CoderRegistry, configuration: HostConfiguration) {
         self.registry = registry
@@ -175,11 +175,11 @@ public final class CodersManager: Sendable {
 
     // MARK: Encoding
 
-    /// The coders that write a format, best first.
+    /// The coders that write stills of a format, best first; an animation of one frame is the last resort.
     public func encoders(for format: ImageFormat) -> [RankedCoder] {
-        ranked(registry.snapshot) { descriptor in
-            descriptor.roles.contains(.encode) && descriptor.serves(format) ? (format, nil) : nil
-        }
+        let able = order(for: format)
+        let still = able.filter { $0.descriptor.roles.contains(.encode) }
+        return still.isEmpty ? able.filter { $0.descriptor.roles.contains(.encodeAnimation) } : still
     }
 
     /// Whether some coder writes the format; nil asks for any.
@@ -219,7 +219,7 @@ public final class CodersManager: Sendable {
             let context = SessionContext(limits: limits, options: options)
             do throws(CoderError) {
                 let encoder = try candidate.coder.makeEncoder(context)
-                try StillEncoding(image, coder, context).run(encoder, sink)
+                try encode(image, with: encoder, coder, context, sink)
             } catch {
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
                 if error.code == .pluginRefused {
@@ -235,6 +235,24 @@ public final class CodersManager: Sendable {
         throw refusal ?? absence(ofEncoderFor: format)
     }
 
+    private func encode(
+        _ image: DecodedImage, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ context: SessionContext,
+        _ sink: any OutputSink
+    ) throws(CoderError) {
+        var facts = image.info
+        facts.size = image.pixels.size
+        facts.nativeFormat = image.pixels.format
+        facts.frameCount = 1
+        facts.isAnimated = false
+        facts.loopCount = .unknown
+        let plan = try EncodingPlan(facts, image.metadata, encoder, coder, context)
+        let pixels = try plan.prepared(image.pixels)
+        try plan.begin(encoder, sink)
+        let frame = FrameInfo(index: 0, rect: PixelRect(pixels.size), hasAlpha: plan.info.hasAlpha)
+        try encoder.add(frame, pixels: pixels)
+        try encoder.finish()
+    }
+
     /// Why nothing can write this format.
     package func absence(ofEncoderFor format: ImageFormat) -> CoderError {
         let snapshot = registry.snapshot
@@ -245,7 +263,7 @@ public final class CodersManager: Sendable {
                     "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
             }
         }
-        let formats = snapshot.coders.filter { $0.descriptor.roles.contains(.encode) }.flatMap(\.descriptor.formats)
+        let formats = snapshot.coders.filter { $0.descriptor.roles.writes }.flatMap(\.descriptor.formats)
         let known = Set(formats.map(\.id.id)).sorted()
         let mistyped = OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
         return CoderError(
@@ -285,7 +303,7 @@ extension CodersManager {
     public func format(ofExtension suffix: String) -> ImageFormat? {
         let wanted = suffix.lowercased()
         let all = ranked(registry.snapshot) { descriptor in
-            guard descriptor.roles.contains(.encode) else { return nil }
+            guard descriptor.roles.writes else { return nil }
             return descriptor.formats.first { $0.extensions.contains(wanted) }.map { ($0.id, nil) }
         }
         return all.first?.format

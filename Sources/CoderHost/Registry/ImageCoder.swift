@@ -69,7 +69,8 @@ public struct FrameRequest: Sendable, Hashable {
 /// How far `decode` came.
 public enum FrameOutcome: Sendable, Hashable {
     case complete
-    case partial
+    /// A part is there. The rectangle is what this call changed, in pixels of the place.
+    case partial(PixelRect)
 }
 
 /// A rectangle of a buffer that a frame is decoded into.

@@ -13,188 +13,153 @@ public final class DecodeSession {
     public let info: ImageInfo
     public let context: SessionContext
     private let source: ImageSource
-    private let ranked: RankedCoder
-    private var decoder: any FrameDecoder
-    private var compositor: FrameCompositor?
-    private var nextIndex = 0
+    private let sequence: FrameSequence
     /// A picture whose decoding waits for input, with the pixels it has so far.
-    private var suspended: (frame: FrameInfo, pixels: PixelBuffer)?
+    private var suspended: PixelBuffer?
     private let pool = PixelBufferPool.shared
 
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
         coder = ranked.descriptor
         format = ranked.format
-        self.ranked = ranked
         self.source = source
         self.context = context
-        decoder = try ranked.coder.makeDecoder(source, context)
+        let decoder = try ranked.coder.makeDecoder(source, context)
         info = try decoder.readHeader()
         try LimitCheck.examine(info, source, context.limits)
+        sequence = FrameSequence(info, decoder, context, isComplete: { source.isComplete }) { () throws(CoderError) in
+            try ranked.coder.makeDecoder(source, context)
+        }
     }
 
     /// Exif, XMP, ICC and so on, kept verbatim.
-    public func metadata() throws(CoderError) -> [MetadataBlob] { try decoder.metadata() }
+    public func metadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
 
     /// Formats the coder can deliver, the native one first.
-    public func pixelFormats() throws(CoderError) -> [PixelFormat] { try decoder.pixelFormats() }
+    public func pixelFormats() throws(CoderError) -> [PixelFormat] { try sequence.decoder().pixelFormats() }
 
     /// The orientation that still has to be applied to what is decoded.
     public var pendingOrientation: Orientation {
         info.orientationApplied ? .up : info.orientation ?? .up
     }
 
-    // MARK: Raw frames
-
-    /// Steps to the next frame without decoding it; nil behind the last.
-    public func nextFrameInfo() throws(CoderError) -> FrameInfo? {
-        // A coder that is never done need not ask whether to go on.
-        try context.checkCancellation()
-        guard let frame = try decoder.nextFrame() else { return nil }
-        guard frame.index == nextIndex else {
-            throw CoderError(.pluginFault, "frame \(frame.index) comes where \(nextIndex) should", coder: coder.id)
-        }
-        try examine(frame)
-        try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
-        nextIndex = frame.index + 1
-        return frame
-    }
+    // MARK: Frames
 
     /// Every frame's facts; nothing is decoded.
+    ///
+    /// - Throws: what is wrong behind the last whole frame; those in front of it can still be decoded.
     public func frames() throws(CoderError) -> [FrameInfo] {
-        if nextIndex > 0 { try rewind() }
-        var result: [FrameInfo] = []
-        while let frame = try nextFrameInfo() {
-            result.append(frame)
-        }
-        try rewind()
-        return result
+        while try sequence.meetNext() != nil {}
+        return knownFrames
     }
 
-    private func rewind() throws(CoderError) {
+    /// The frames met so far; those of a source that grows become more with every call of ``findFrames()``.
+    public var knownFrames: [FrameInfo] { (0..<knownFrameCount).map { sequence.timeline[$0] } }
+    public var knownFrameCount: Int { sequence.timeline.count }
+
+    /// Looks for further frames among the bytes that are there, and answers what stands behind the last one.
+    ///
+    /// What was met stays as it is.
+    public func findFrames() -> FrameListEnd {
         do throws(CoderError) {
-            _ = try decoder.seek(toFrame: 0)
+            while try sequence.meetNext() != nil {}
+            return .complete
         } catch {
-            // A coder without random access begins again.
-            guard error.code == .unsupportedFeature else { throw error }
-            decoder = try ranked.coder.makeDecoder(source, context)
-            _ = try decoder.readHeader()
-        }
-        nextIndex = 0
-        suspended = nil
-        try compositor?.reset()
-    }
-
-    private func examine(_ frame: FrameInfo) throws(CoderError) {
-        let rect = frame.rect
-        if rect.isEmpty { return }
-        guard rect.x >= 0, rect.y >= 0, let area = rect.size.area else {
-            throw CoderError(.pluginFault, "frame \(frame.index) covers \(rect)", coder: coder.id)
-        }
-        // A frame may reach over the canvas, but it costs memory as large as it is.
-        let limits = context.limits
-        if limits.maxSide > 0, max(rect.width, rect.height) > limits.maxSide {
-            throw .limit("side", allowed: limits.maxSide, requested: max(rect.width, rect.height))
-        }
-        if limits.maxPixels > 0, area > limits.maxPixels {
-            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
+            return error.code == .needsInput ? .needsInput : .failure(error)
         }
     }
 
-    // MARK: Pixels
+    /// The facts of frame `index`; nil when there are fewer frames.
+    public func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
+        guard index >= 0, try sequence.meet(index) else { return nil }
+        return sequence.timeline[index]
+    }
+
+    /// Whether frame `index`, which was met, is seen without any frame before it: random access begins there.
+    public func isKeyFrame(_ index: Int) -> Bool { sequence.timeline.isKeyFrame(index) }
+
+    /// Decodes frame `index` as it is seen, with everything below it.
+    ///
+    /// The next frame costs one frame; any other one is replayed from the nearest key frame. A buffer that is still held
+    /// when another frame is drawn is left alone.
+    /// - Throws: `.invalidArgument` when there is no such frame; `.needsInput` when it may still come.
+    public func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
+        guard let frame = try frameInfo(index) else {
+            throw .invalidArgument(
+                "there is no frame \(index)", hint: "it has \(knownFrameCount), counted from 0")
+        }
+        if info.frameCount == 1 { return (frame, try decodeImage()) }
+        return (frame, try sequence.picture(of: index))
+    }
+
+    // MARK: The picture
 
     /// Decodes a still, or an animation's first frame, in a format the coder delivers.
     ///
     /// The pixels are those of the whole canvas, decoded into their final place. Orientation is not applied.
     /// - Throws: `.truncated` when the data ends too early, `.needsInput` while the source may grow; call again then.
     public func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
-        if let (_, pixels) = suspended { return try fill(pixels) }
-        guard let frame = try nextFrameInfo() else {
-            throw CoderError(.corrupt, "there is no frame in it", coder: coder.id)
+        guard try isWhole() else { return try sequence.picture(of: 0) }
+        let pixels = try begin(wanted, clean: false)
+        switch try fill(pixels, wantsPartial: false) {
+        case .complete: return pixels
+        case .partial: throw source.isComplete ? CoderError(.truncated, "the data ends too early") : .needsInput
         }
-        return try decode(frame, preferring: wanted)
     }
 
-    /// Decodes frame `index` as it is seen, with everything below it.
+    /// Decodes as much of the picture as there is.
     ///
-    /// Sequential access costs one frame; going back replays from the first. A buffer that is still held when the next
-    /// frame is drawn is left alone.
-    /// - Throws: `.invalidArgument` when there is no such frame.
-    public func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
-        if index < nextIndex { try rewind() }
-        while let frame = try nextFrameInfo() {
-            if info.frameCount == 1 && index == 0 {
-                return (frame, try decode(frame, preferring: nil))
+    /// Called again with the same session it goes on where it was: the cost of all calls together is close to that of one
+    /// decode. Of an animation it is the first frame.
+    /// - Returns: nil when nothing can be seen that could not be seen before. The pixels are drawn on by the next call:
+    ///   copy what is to be kept.
+    /// - Throws: what is wrong with the data, but not `.needsInput`; not `.truncated` either, once something can be seen.
+    public func decodeAvailable(preferring wanted: PixelFormat? = nil) throws(CoderError) -> AvailablePicture? {
+        do throws(CoderError) {
+            let isWhole = try isWhole()
+            if info.isAnimated || !isWhole {
+                guard let part = try sequence.partialPicture() else { return nil }
+                return AvailablePicture(pixels: part.pixels, changed: part.changed, isComplete: part.isComplete)
             }
-            let canvas = try composite(frame)
-            if frame.index == index { return (frame, canvas) }
+            let isFirst = suspended == nil
+            let pixels = try begin(wanted, clean: true)
+            switch try fill(pixels, wantsPartial: true) {
+            case .complete:
+                return AvailablePicture(pixels: pixels, changed: PixelRect(info.size), isComplete: true)
+            case .partial(let rect):
+                let changed = isFirst ? PixelRect(info.size) : rect
+                return changed.isEmpty ? nil : AvailablePicture(pixels: pixels, changed: changed, isComplete: false)
+            }
+        } catch {
+            if error.code == .needsInput { return nil }
+            throw error
         }
-        throw .invalidArgument(
-            "there is no frame \(index)", hint: info.frameCount.map { "it has \($0), counted from 0" })
     }
 
-    private func decode(_ frame: FrameInfo, preferring wanted: PixelFormat?) throws(CoderError) -> PixelBuffer {
-        let offered = try decoder.pixelFormats()
+    /// Whether the first frame is the whole canvas, so that it needs no compositing.
+    private func isWhole() throws(CoderError) -> Bool {
+        if try !sequence.meet(0) { throw CoderError(.corrupt, "there is no frame in it", coder: coder.id) }
+        return sequence.timeline[0].rect == PixelRect(info.size)
+    }
+
+    /// The memory of the picture: a picture that waits for input is continued where it was begun.
+    private func begin(_ wanted: PixelFormat?, clean: Bool) throws(CoderError) -> PixelBuffer {
+        if let suspended { return suspended }
+        let offered = try pixelFormats()
         let format = wanted.flatMap { offered.contains($0) ? $0 : nil } ?? offered[0]
-        let canvas = PixelRect(info.size)
-        if frame.rect == canvas {
-            // A picture that waits for input is continued in the memory where it was begun.
-            let pixels = try take(info.size, format, clean: false)
-            suspended = (frame, pixels)
-            return try fill(pixels)
-        }
-        return try composite(frame)
+        try LimitCheck.examineBytes(of: info.size, format, context.limits)
+        return try pool.take(info.size, format, clean: clean)
     }
 
-    private func fill(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        do throws(CoderError) {
-            try complete(try decoder.decode(FrameRequest(), into: CanvasPlace(pixels)))
-        } catch {
-            if error.code != .needsInput { suspended = nil }
-            throw error
-        }
+    private func fill(_ pixels: PixelBuffer, wantsPartial: Bool) throws(CoderError) -> FrameOutcome {
         suspended = nil
-        return pixels
-    }
-
-    /// Draws a frame on the canvas and returns the canvas.
-    private func composite(_ frame: FrameInfo) throws(CoderError) -> PixelBuffer {
-        let compositor: FrameCompositor
-        if let existing = self.compositor {
-            compositor = existing
-        } else {
-            try examineByteCount(info.size, .rgba8)
-            compositor = try FrameCompositor(size: info.size, pool: pool)
-            self.compositor = compositor
-        }
-        let offered = try decoder.pixelFormats()
-        let format = offered.contains(.rgba8) ? .rgba8 : offered[0]
         do throws(CoderError) {
-            let outcome = try compositor.draw(frame, format: format) { place throws(CoderError) in
-                try decoder.decode(FrameRequest(), into: place)
-            }
-            try complete(outcome)
+            try sequence.stand(at: 0)
+            let outcome = try sequence.decode(CanvasPlace(pixels), wantsPartial: wantsPartial)
+            if outcome != .complete { suspended = pixels }
+            return outcome
         } catch {
-            // A canvas that waits for input is drawn anew.
-            if error.code == .needsInput { try rewind() }
+            if error.code == .needsInput { suspended = pixels }
             throw error
-        }
-        return compositor.canvas
-    }
-
-    private func complete(_ outcome: FrameOutcome) throws(CoderError) {
-        guard outcome == .partial else { return }
-        throw source.isComplete ? CoderError(.truncated, "the data ends too early", coder: coder.id) : .needsInput
-    }
-
-    private func take(_ size: PixelSize, _ format: PixelFormat, clean: Bool) throws(CoderError) -> PixelBuffer {
-        try examineByteCount(size, format)
-        return try pool.take(size, format, clean: clean)
-    }
-
-    private func examineByteCount(_ size: PixelSize, _ format: PixelFormat) throws(CoderError) {
-        let (_, count) = try PixelBuffer.layout(size: size, format: format)
-        if context.limits.maxDecodedBytes > 0, count > context.limits.maxDecodedBytes {
-            throw .limit("memory", allowed: context.limits.maxDecodedBytes, requested: count)
         }
     }
 
@@ -203,18 +168,38 @@ public final class DecodeSession {
     /// The facts of every embedded thumbnail.
     public func thumbnails() throws(CoderError) -> [ImageInfo] {
         var result: [ImageInfo] = []
-        while result.count < 64, let thumbnail = try decoder.thumbnail(at: result.count) { result.append(thumbnail) }
+        while result.count < 64, let thumbnail = try sequence.decoder().thumbnail(at: result.count) { result.append(thumbnail) }
         return result
     }
 
     /// Decodes an embedded thumbnail in its native format.
     public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
+        let decoder = try sequence.decoder()
         guard let facts = try decoder.thumbnail(at: index) else {
             throw .invalidArgument("there is no thumbnail \(index)")
         }
         try LimitCheck.examine(facts, source, context.limits)
-        let buffer = try take(facts.size, facts.nativeFormat, clean: true)
+        let buffer = try pool.take(facts.size, facts.nativeFormat, clean: true)
         try decoder.decodeThumbnail(at: index, into: CanvasPlace(buffer))
         return buffer
     }
+}
+
+/// What stands behind the frames that were found.
+public enum FrameListEnd: Sendable, Hashable {
+    /// Nothing: these are all.
+    case complete
+    /// More may come with more bytes.
+    case needsInput
+    /// Damage; what stands before it is not touched by that.
+    case failure(CoderError)
+}
+
+/// As much of a picture as could be decoded.
+public struct AvailablePicture: Sendable {
+    /// What is not there yet is transparent, or black where the format has no alpha.
+    public var pixels: PixelBuffer
+    /// What has changed since the last time.
+    public var changed: PixelRect
+    public var isComplete: Bool
 }

@@ -2,79 +2,140 @@ import ImageModel
 
 /// Places raw frames on the canvas: disposal, blending, sub-rectangles.
 ///
-/// Memory is that of the canvas, one frame that blends, and a copy of the canvas only while a frame with disposal
-/// "previous" is shown. The canvas is RGBA8 with straight alpha, transparent at first.
+/// Memory is that of the canvas, one frame that blends, and the part of the canvas below a frame with disposal
+/// "previous" while it is shown. The canvas has straight alpha and is transparent at first.
+///
+/// Call order: ``begin(_:format:)``, fill the place it answers, ``finish()``; or ``abandon()``.
 final class FrameCompositor {
     private(set) var canvas: PixelBuffer
     private let bounds: PixelRect
     private let pool: PixelBufferPool
     private var pending: (rect: PixelRect, disposal: Disposal)?
+    /// What was below the last frame, where it has to come back.
     private var saved: PixelBuffer?
+    private var drawing: Drawing?
+    /// Memory of the last frame that was decoded beside the canvas.
+    private var aside: PixelBuffer?
 
-    init(size: PixelSize, pool: PixelBufferPool = .shared) throws(CoderError) {
-        canvas = try pool.take(size, .rgba8, clean: true)
+    /// A frame that is being decoded.
+    private struct Drawing {
+        var frame: FrameInfo
+        var place: CanvasPlace
+        /// Whether the place is beside the canvas.
+        var isAside: Bool
+    }
+
+    init(size: PixelSize, format: PixelFormat, pool: PixelBufferPool = .shared) throws(CoderError) {
+        canvas = try pool.take(size, format, clean: true)
         bounds = PixelRect(size)
         self.pool = pool
     }
 
+    var format: PixelFormat { canvas.format }
+
     /// Forgets every frame.
     func reset() throws(CoderError) {
+        abandon()
         if isKnownUniquelyReferenced(&canvas) {
             clear(bounds)
         } else {
-            canvas = try pool.take(canvas.size, .rgba8, clean: true)
+            canvas = try pool.take(canvas.size, format, clean: true)
         }
+    }
+
+    /// Forgets what was begun, and what the last frame asked for.
+    func abandon() {
+        drawing = nil
         pending = nil
         saved = nil
     }
 
-    /// Draws one frame; `decode` fills the place it is given, which has the size of the frame's rectangle.
-    func draw(
-        _ frame: FrameInfo, format: PixelFormat, decode: (CanvasPlace) throws(CoderError) -> FrameOutcome
-    ) throws(CoderError) -> FrameOutcome {
-        if !isKnownUniquelyReferenced(&canvas) {
-            // Somebody still looks at the last frame.
-            let fresh = try pool.take(canvas.size, .rgba8, clean: false)
-            copy(canvas, PixelRect(canvas.size), to: fresh, x: 0, y: 0)
-            canvas = fresh
-        }
-        dispose()
+    /// The place of the frame that waits for more input.
+    func place(ofOpenFrame index: Int) -> CanvasPlace? {
+        drawing.flatMap { $0.frame.index == index ? $0.place : nil }
+    }
+
+    /// Disposes of the last frame and answers where the next one is to be decoded; nil where there is nothing to decode.
+    ///
+    /// What replaces its rectangle, or lands on nothing, goes straight to its place on the canvas.
+    /// - Parameter format: what the coder delivers.
+    func begin(_ frame: FrameInfo, format: PixelFormat) throws(CoderError) -> CanvasPlace? {
         let visible = bounds.intersection(frame.rect)
+        let replaces = frame.blend == .source || frame.index == 0
+        let isDirect = visible == frame.rect && format == canvas.format && replaces
+        try own(keeping: !(isDirect && visible == bounds && frame.disposal != .previous))
+        dispose()
         // What lies beside the canvas leaves nothing to dispose of.
-        if visible.isEmpty { return frame.rect.isEmpty ? .complete : try decodeUnseen(frame, format, decode) }
+        guard !visible.isEmpty else {
+            if frame.rect.isEmpty { return nil }
+            // Later frames may depend on the samples of one that nobody sees.
+            return begin(frame, CanvasPlace(try room(for: frame.rect.size, format)), aside: true)
+        }
         if frame.disposal == .previous {
-            saved = try pool.take(canvas.size, .rgba8, clean: false)
-            copy(canvas, PixelRect(canvas.size), to: saved!, x: 0, y: 0)
+            let below = try pool.take(visible.size, canvas.format, clean: false)
+            copy(canvas, visible, to: below, x: 0, y: 0)
+            saved = below
         }
         pending = (visible, frame.disposal)
-        // What replaces its rectangle, or lands on nothing, is decoded where it belongs.
-        let isWhole = visible == frame.rect
-        if isWhole, format == .rgba8, frame.blend == .source || frame.index == 0 {
-            return try decode(CanvasPlace(canvas, visible))
-        }
-        let own = try pool.take(frame.rect.size, format, clean: true)
-        let outcome = try decode(CanvasPlace(own))
-        place(try PixelConverter.convert(own, to: .rgba8, pool: pool), frame, visible)
-        return outcome
+        if isDirect { return begin(frame, CanvasPlace(canvas, visible), aside: false) }
+        return begin(frame, CanvasPlace(try room(for: frame.rect.size, format)), aside: true)
     }
 
-    /// Decodes a frame that nobody sees: later frames may depend on its samples.
-    private func decodeUnseen(
-        _ frame: FrameInfo, _ format: PixelFormat, _ decode: (CanvasPlace) throws(CoderError) -> FrameOutcome
-    ) throws(CoderError) -> FrameOutcome {
-        try decode(CanvasPlace(try pool.take(frame.rect.size, format, clean: true)))
+    private func begin(_ frame: FrameInfo, _ place: CanvasPlace, aside: Bool) -> CanvasPlace {
+        drawing = Drawing(frame: frame, place: place, isAside: aside)
+        return place
     }
 
-    /// What the last frame asked to happen before the next one.
+    /// Puts the frame on the canvas that was decoded beside it.
+    func finish() throws(CoderError) {
+        guard let done = drawing else { return }
+        drawing = nil
+        let visible = bounds.intersection(done.frame.rect)
+        guard done.isAside, !visible.isEmpty else { return }
+        draw(try converted(done.place), done.frame, visible)
+    }
+
+    private func converted(_ place: CanvasPlace) throws(CoderError) -> PixelBuffer {
+        place.buffer.format == format
+            ? place.buffer : try PixelConverter.convert(place.buffer, to: format, pool: pool)
+    }
+
+    /// A canvas that nobody else looks at.
+    private func own(keeping: Bool) throws(CoderError) {
+        if isKnownUniquelyReferenced(&canvas) { return }
+        let fresh = try pool.take(canvas.size, format, clean: false)
+        if keeping { copy(canvas, bounds, to: fresh, x: 0, y: 0) }
+        canvas = fresh
+    }
+
+    /// Memory for a frame beside the canvas; that of the last one where it fits.
+    private func room(for size: PixelSize, _ format: PixelFormat) throws(CoderError) -> PixelBuffer {
+        if let aside, aside.size == size, aside.format == format { return aside }
+        aside = nil
+        let fresh = try pool.take(size, format, clean: true)
+        aside = fresh
+        return fresh
+    }
+
+    /// Does what the last frame asked to happen before the next one.
     private func dispose() {
         guard let (rect, disposal) = pending else { return }
         switch disposal {
         case .keep: break
         case .background: clear(rect)
-        case .previous: if let saved { copy(saved, rect, to: canvas, x: rect.x, y: rect.y) }
+        case .previous: if let saved { copy(saved, PixelRect(rect.size), to: canvas, x: rect.x, y: rect.y) }
         }
         saved = nil
         pending = nil
+    }
+
+    /// Leaves behind what a frame with disposal "background" would, without decoding it.
+    func clearAway(_ frame: FrameInfo) throws(CoderError) {
+        drawing = nil
+        try own(keeping: true)
+        dispose()
+        let visible = bounds.intersection(frame.rect)
+        if !visible.isEmpty { clear(visible) }
     }
 
     private func clear(_ rect: PixelRect) {
@@ -84,49 +145,28 @@ final class FrameCompositor {
     }
 
     private func copy(_ source: PixelBuffer, _ rect: PixelRect, to target: PixelBuffer, x: Int, y: Int) {
+        let place = CanvasPlace(target, PixelRect(x: x, y: y, width: rect.width, height: rect.height))
+        let bytes = source.format.bytesPerPixel
         for row in 0..<rect.height {
-            source.withRow(rect.y + row) { bytes in
-                let part = bytes.extracting(rect.x * 4..<(rect.x + rect.width) * 4)
-                CanvasPlace(target, PixelRect(x: x, y: y, width: rect.width, height: rect.height))
-                    .withMutableRow(row) { $0.copy(part) }
+            source.withRow(rect.y + row) { span in
+                let part = span.extracting(rect.x * bytes..<(rect.x + rect.width) * bytes)
+                place.withMutableRow(row) { $0.copy(part) }
             }
         }
     }
 
-    private func place(_ pixels: PixelBuffer, _ frame: FrameInfo, _ visible: PixelRect) {
+    private func draw(_ pixels: PixelBuffer, _ frame: FrameInfo, _ visible: PixelRect) {
+        let place = CanvasPlace(canvas, visible)
+        let bytes = format.bytesPerPixel
+        let isOver = frame.blend == .over
         for row in 0..<visible.height {
-            pixels.withRow(visible.y - frame.rect.y + row) { bytes in
-                let left = (visible.x - frame.rect.x) * 4
-                let source = bytes.extracting(left..<left + visible.width * 4)
-                CanvasPlace(canvas, visible).withMutableRow(row) { target in
-                    if frame.blend == .source { target.copy(source) } else { blend(source, &target, visible.width) }
+            pixels.withRow(visible.y - frame.rect.y + row) { span in
+                let left = (visible.x - frame.rect.x) * bytes
+                let source = span.extracting(left..<left + visible.width * bytes)
+                place.withMutableRow(row) { target in
+                    if isOver { blendRow(source, over: &target, bits: format.bits) } else { target.copy(source) }
                 }
             }
-        }
-    }
-
-    /// Source over destination, both with straight alpha.
-    ///
-    /// - Source: PNG specification, "Alpha channel processing"; integer arithmetic, rounded to nearest.
-    private func blend(_ source: RawSpan, _ target: inout MutableRawSpan, _ count: Int) {
-        for x in 0..<count {
-            let at = x * 4
-            let alpha = Int(source.byte(at: at + 3))
-            if alpha == 0 { continue }
-            let below = Int(target.bytes.byte(at: at + 3))
-            if alpha == 255 || below == 0 {
-                for channel in 0..<4 { target.setByte(at + channel, source.byte(at: at + channel)) }
-                continue
-            }
-            // In units of 1/255²: what the frame adds, and what shows through it.
-            let over = alpha * 255
-            let under = (255 - alpha) * below
-            let total = over + under
-            for channel in 0..<3 {
-                let sum = Int(source.byte(at: at + channel)) * over + Int(target.bytes.byte(at: at + channel)) * under
-                target.setByte(at + channel, UInt8(truncatingIfNeeded: (sum + total / 2) / total))
-            }
-            target.setByte(at + 3, UInt8(truncatingIfNeeded: (total + 127) / 255))
         }
     }
 }

@@ -16,10 +16,7 @@ enum LimitCheck {
         if limits.maxPixels > 0, area > limits.maxPixels {
             throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
-        let (_, bytes) = try PixelBuffer.layout(size: info.size, format: info.nativeFormat)
-        if limits.maxDecodedBytes > 0, bytes > limits.maxDecodedBytes {
-            throw .limit("memory", allowed: limits.maxDecodedBytes, requested: bytes)
-        }
+        let bytes = try examineBytes(of: info.size, info.nativeFormat, limits)
         if let count = info.frameCount { try examine(frameCount: count, of: info.size, limits) }
         if limits.maxRatio > 0, source.isComplete, bytes > ratioFrom {
             let ratio = bytes / max(1, source.count)
@@ -27,6 +24,18 @@ enum LimitCheck {
                 throw .limit("ratio", allowed: limits.maxRatio, requested: ratio)
             }
         }
+    }
+
+    /// The bytes of a picture, which are within the limit.
+    @discardableResult
+    static func examineBytes(
+        of size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits
+    ) throws(CoderError) -> Int {
+        let (_, bytes) = try PixelBuffer.layout(size: size, format: format)
+        if limits.maxDecodedBytes > 0, bytes > limits.maxDecodedBytes {
+            throw .limit("memory", allowed: limits.maxDecodedBytes, requested: bytes)
+        }
+        return bytes
     }
 
     static func examine(frameCount: Int, of size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {

@@ -28,7 +28,7 @@ typedef struct cpi_coder {
     const char *CPI_NONNULL             id;      /* equal to the manifest's, e.g. "org.example.qoi"           */
     void *CPI_NULLABLE                  data;    /* the plugin's own; the host never looks at it              */
     const cpi_decoder_api *CPI_NULLABLE decoder; /* NULL unless CPI_CODER_DECODE                              */
-    const cpi_encoder_api *CPI_NULLABLE encoder; /* NULL unless CPI_CODER_ENCODE                              */
+    const cpi_encoder_api *CPI_NULLABLE encoder; /* NULL unless one of the two ENCODE roles                    */
 } cpi_coder;
 
 /* What the entry function answers. Constant for the life of the process; the file is never unloaded. */

@@ -1,0 +1,135 @@
+public import ImageModel
+
+/// Writes an animation, one frame at a time; the frames are never in memory together.
+///
+///     let encoder = try manager.makeAnimationEncoder(to: "gif", of: info, into: sink)
+///     try encoder.add(pixels, duration: .milliseconds(40))
+///     try encoder.finish()
+///
+/// Every frame is the whole canvas as it is to be seen; which part of it is written, and how, is the encoder's affair.
+/// - Concurrency: one thread at a time.
+public final class AnimationEncoder {
+    /// The coder at work.
+    public let coder: CoderDescriptor
+    private let encoder: any FrameEncoder
+    private let context: SessionContext
+    private let sink: any OutputSink
+    /// What is written into while the coder may still go back.
+    private let spool: SpooledSink?
+    private var facts: ImageInfo
+    private let metadata: [MetadataBlob]
+    private var plan: EncodingPlan?
+    /// Frames that were added.
+    public private(set) var frameCount = 0
+
+    init(
+        _ ranked: RankedCoder, of facts: ImageInfo, _ metadata: [MetadataBlob], _ sink: any OutputSink,
+        _ context: SessionContext
+    ) throws(CoderError) {
+        coder = ranked.descriptor
+        encoder = try ranked.coder.makeEncoder(context)
+        self.context = context
+        self.sink = sink
+        spool = sink.isSeekable ? nil : try SpooledSink(limits: context.limits)
+        self.facts = facts
+        self.metadata = metadata
+    }
+
+    /// What was off although the output is usable.
+    public var warnings: [String] { context.warnings }
+
+    /// Adds a frame; the first one decides the pixel format.
+    ///
+    /// - Throws: `.invalidArgument` for a size other than that of the canvas.
+    public func add(_ pixels: PixelBuffer, duration: FrameDuration) throws(CoderError) {
+        guard pixels.size == facts.size else {
+            throw .invalidArgument(
+                "frame \(frameCount) has \(pixels.size) pixels, the animation \(facts.size)",
+                hint: "all frames of an animation have one size")
+        }
+        try LimitCheck.examine(frameCount: frameCount + 1, of: pixels.size, context.limits)
+        try named { () throws(CoderError) in
+            if plan == nil { plan = try begin(with: pixels.format) }
+            guard let plan else { return }
+            let prepared = try plan.prepared(pixels)
+            try encoder.add(
+                FrameInfo(
+                    index: frameCount, rect: PixelRect(prepared.size), duration: duration, hasAlpha: plan.info.hasAlpha),
+                pixels: prepared)
+        }
+        frameCount += 1
+    }
+
+    private func begin(with format: PixelFormat) throws(CoderError) -> EncodingPlan {
+        facts.nativeFormat = format
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context)
+        if let spool { try plan.begin(encoder, spool) } else { try plan.begin(encoder, sink) }
+        return plan
+    }
+
+    /// Writes what is left.
+    ///
+    /// - Throws: `.invalidArgument` when there was no frame.
+    @discardableResult
+    public func finish() throws(CoderError) -> EncodeReport {
+        guard plan != nil else { throw .invalidArgument("an animation needs at least one frame") }
+        try named { () throws(CoderError) in
+            try encoder.finish()
+            try spool?.copy(to: sink)
+        }
+        return EncodeReport(coder: coder.id, warnings: context.warnings)
+    }
+
+    private func named(_ body: () throws(CoderError) -> Void) throws(CoderError) {
+        do throws(CoderError) {
+            try body()
+        } catch {
+            var named = error
+            if named.coder == nil && error.code != .inputOutput { named.coder = coder.id }
+            throw named
+        }
+    }
+}
+
+extension CodersManager {
+    /// The coders that write animations in a format, best first.
+    public func animationEncoders(for format: ImageFormat) -> [RankedCoder] {
+        order(for: format).filter { $0.descriptor.roles.contains(.encodeAnimation) }
+    }
+
+    /// Begins to write an animation.
+    ///
+    /// - Parameters:
+    ///   - facts: size, loop count and so on of the frames to come; `frameCount` nil when it is not known.
+    /// - Throws: `.noCoder` when nothing writes animations in this format.
+    public func makeAnimationEncoder(
+        to format: ImageFormat, of facts: ImageInfo, metadata: [MetadataBlob] = [],
+        options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil, into sink: any OutputSink
+    ) throws(CoderError) -> AnimationEncoder {
+        var refusal: CoderError?
+        for candidate in animationEncoders(for: format) {
+            try OptionCheck.examine(options, candidate.descriptor)
+            let context = SessionContext(limits: limits ?? self.limits, options: options)
+            do throws(CoderError) {
+                return try AnimationEncoder(candidate, of: facts, metadata, sink, context)
+            } catch {
+                // A plugin that turns out to be unusable leaves the work to the next.
+                guard error.code == .pluginRefused else { throw error }
+                refusal = refusal ?? error
+            }
+        }
+        if let refusal { throw refusal }
+        if !encoders(for: format).isEmpty {
+            throw CoderError(
+                .noCoder, "no usable coder writes animations as \(format)",
+                hint: "formats for animations: \(animationFormats.joined(separator: ", "))")
+        }
+        throw absence(ofEncoderFor: format)
+    }
+
+    /// The formats that animations can be written in.
+    public var animationFormats: [String] {
+        let coders = self.coders.map(\.descriptor).filter { $0.roles.contains(.encodeAnimation) }
+        return Set(coders.flatMap(\.formats).map(\.id.id)).sorted()
+    }
+}

@@ -1,0 +1,112 @@
+import ImageModel
+
+/// The way of pictures into one encoder: pixel format, orientation, metadata.
+struct EncodingPlan {
+    /// The facts of the output.
+    let info: ImageInfo
+    private let blobs: [MetadataBlob]
+    /// What is done to the pixels because the format cannot say it.
+    private let turn: Orientation
+    private let context: SessionContext
+
+    /// - Parameters:
+    ///   - facts: those of the pictures, with the size and format of their pixels.
+    init(
+        _ facts: ImageInfo, _ metadata: [MetadataBlob], _ encoder: any FrameEncoder, _ coder: CoderDescriptor,
+        _ context: SessionContext
+    ) throws(CoderError) {
+        var info = facts
+        info.thumbnailCount = 0
+        let accepted = try encoder.acceptedFormats(for: info)
+        let format = accepted.contains(info.nativeFormat) ? info.nativeFormat : accepted[0]
+        Self.warn(of: info, becoming: format, context)
+
+        // A format that can say so keeps the orientation; for any other the pixels are turned, once.
+        let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
+        let keepsOrientation =
+            coder.carries.contains("orientation") && coder.carries.contains("exif")
+            && metadata.contains { $0.kind == .exif && ExifOrientation.read($0.bytes) == pending }
+        turn = keepsOrientation ? .up : pending
+        let orientationOfBlob: Orientation? = turn != .up || info.orientationApplied ? .up : nil
+        if turn.swapsSides { info.size = info.size.transposed }
+        info.orientation = keepsOrientation ? pending : .up
+        info.orientationApplied = true
+        info.nativeFormat = format
+        if !format.hasTransparency { info.hasAlpha = false }
+
+        blobs = Self.suitable(metadata, for: format, orientation: orientationOfBlob, context)
+        info.color.hasProfile = blobs.contains { $0.kind == .icc }
+        self.info = info
+        self.context = context
+    }
+
+    func begin(_ encoder: any FrameEncoder, _ sink: any OutputSink) throws(CoderError) {
+        try encoder.begin(info, to: sink)
+        for blob in blobs {
+            if try !encoder.add(blob), blob.kind != .text && blob.kind != .raw {
+                context.warn("the format cannot carry \(blob.kind) metadata: it is left out")
+            }
+        }
+    }
+
+    /// Pixels as the encoder takes them.
+    func prepared(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        let converted = try PixelConverter.convert(pixels, to: info.nativeFormat)
+        return turn == .up ? converted : try PixelConverter.upright(converted, turn)
+    }
+
+    /// Tells what of the pixels cannot be kept.
+    private static func warn(of info: ImageInfo, becoming format: PixelFormat, _ context: SessionContext) {
+        let native = info.nativeFormat
+        if native.hasTransparency && !format.channels.hasAlpha && info.hasAlpha {
+            context.warn("the format has no alpha: the picture is put on white")
+        }
+        if native.bits > format.bits {
+            context.warn("samples of \(native.bits) bits become \(format.bits) bits")
+        }
+        let isGray = native.channels == .gray || native.channels == .grayAlpha
+        if !isGray && (format.channels == .gray || format.channels == .grayAlpha) {
+            context.warn("the format has no colours: the picture becomes gray")
+        }
+    }
+
+    /// Metadata that still holds for the pixels as they are written.
+    private static func suitable(
+        _ metadata: [MetadataBlob], for format: PixelFormat, orientation: Orientation?, _ context: SessionContext
+    ) -> [MetadataBlob] {
+        var result: [MetadataBlob] = []
+        for blob in metadata {
+            var blob = blob
+            switch blob.kind {
+            case .exif:
+                if let orientation { blob.bytes = ExifOrientation.replacing(blob.bytes, with: orientation) }
+            case .xmp:
+                if let orientation { blob.bytes = XMPOrientation.replacing(blob.bytes, with: orientation) }
+            case .icc:
+                if let model = colorModel(ofProfile: blob.bytes), model != colorModel(of: format) {
+                    context.warn("the \(model) profile does not fit the written pixels: it is left out")
+                    continue
+                }
+            default: break
+            }
+            result.append(blob)
+        }
+        return result
+    }
+
+    /// The data colour space of an ICC profile.
+    ///
+    /// - Source: ICC.1, profile header, bytes 16 … 19.
+    private static func colorModel(ofProfile profile: [UInt8]) -> String? {
+        guard profile.count >= 128 else { return nil }
+        return String(decoding: profile[16..<20], as: UTF8.self).filter { !$0.isWhitespace }
+    }
+
+    private static func colorModel(of format: PixelFormat) -> String {
+        switch format.channels {
+        case .gray, .grayAlpha: "GRAY"
+        case .cmyk: "CMYK"
+        case .rgb, .rgba, .bgra: "RGB"
+        }
+    }
+}

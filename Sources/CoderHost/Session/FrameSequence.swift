@@ -1,0 +1,286 @@
+import ImageModel
+
+/// The frames of one picture, raw or composited, in order or at random.
+///
+/// Going on costs one frame. Any other frame is replayed from the nearest one that can be rebuilt by itself; frames in
+/// between that leave nothing behind are skipped.
+final class FrameSequence {
+    private let info: ImageInfo
+    private let context: SessionContext
+    private let isComplete: () -> Bool
+    private let makeDecoder: () throws(CoderError) -> any FrameDecoder
+    private var decoderInUse: (any FrameDecoder)?
+    private(set) var timeline: FrameTimeline
+    private var compositor: FrameCompositor?
+    private let pool = PixelBufferPool.shared
+
+    /// The frame that the coder steps to next.
+    private var position = 0
+    /// The frame that it stands at.
+    private var standsAt: Int?
+    /// The last frame whose samples the coder has seen.
+    private var lastDecoded: Int?
+    /// The frame that can be drawn on the canvas as it is; nil: none.
+    private var follows: Int?
+    /// The frame that the canvas shows.
+    private var shown: Int?
+    /// Why there are no frames behind those that were met.
+    private(set) var end: End?
+
+    enum End {
+        case last
+        case failure(CoderError)
+    }
+
+    init(
+        _ info: ImageInfo, _ decoder: any FrameDecoder, _ context: SessionContext, isComplete: @escaping () -> Bool,
+        makeDecoder: @escaping () throws(CoderError) -> any FrameDecoder
+    ) {
+        self.info = info
+        self.context = context
+        self.isComplete = isComplete
+        self.makeDecoder = makeDecoder
+        decoderInUse = decoder
+        timeline = FrameTimeline(canvas: info.size)
+    }
+
+    /// The coder's session; a new one after the last one failed, because a failed one only repeats its error.
+    func decoder() throws(CoderError) -> any FrameDecoder {
+        if let decoderInUse { return decoderInUse }
+        let fresh = try makeDecoder()
+        _ = try fresh.readHeader()
+        decoderInUse = fresh
+        position = 0
+        standsAt = nil
+        lastDecoded = nil
+        return fresh
+    }
+
+    /// Makes a call that may fail, and gives up the coder's session if it does.
+    private func attempt<R>(
+        _ body: (any FrameDecoder) throws(CoderError) -> R
+    ) throws(CoderError) -> R {
+        do throws(CoderError) {
+            return try body(try decoder())
+        } catch {
+            if error.code != .needsInput { decoderInUse = nil }
+            throw error
+        }
+    }
+
+    // MARK: Meeting frames
+
+    /// Meets the next frame; nil behind the last.
+    func meetNext() throws(CoderError) -> FrameInfo? {
+        switch end {
+        case .last: return nil
+        case .failure(let error): throw error
+        case nil: break
+        }
+        let wanted = timeline.count
+        _ = try decoder()
+        do throws(CoderError) {
+            while position <= wanted {
+                guard try step() else {
+                    end = .last
+                    return nil
+                }
+            }
+        } catch {
+            // What was asked of it is no fault of the file.
+            if ![.needsInput, .cancelled, .deadlineExceeded].contains(error.code) { end = .failure(error) }
+            throw error
+        }
+        return timeline[wanted]
+    }
+
+    /// Meets frames up to this one; false when there are fewer.
+    func meet(_ index: Int) throws(CoderError) -> Bool {
+        while timeline.count <= index {
+            guard try meetNext() != nil else { return false }
+        }
+        return true
+    }
+
+    private func step() throws(CoderError) -> Bool {
+        // A coder that is never done need not ask whether to go on.
+        try context.checkCancellation()
+        guard let frame = try attempt({ decoder throws(CoderError) in try decoder.nextFrame() }) else { return false }
+        guard frame.index == position else {
+            throw fault("frame \(frame.index) comes where \(position) should")
+        }
+        if frame.index < timeline.count {
+            guard frame == timeline[frame.index] else { throw fault("frame \(frame.index) is another one now") }
+        } else {
+            try examine(frame)
+            try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+            timeline.append(frame)
+        }
+        position += 1
+        standsAt = frame.index
+        return true
+    }
+
+    private func fault(_ message: String) -> CoderError {
+        decoderInUse = nil
+        return CoderError(.pluginFault, message)
+    }
+
+    private func examine(_ frame: FrameInfo) throws(CoderError) {
+        let rect = frame.rect
+        if rect.isEmpty { return }
+        guard rect.x >= 0, rect.y >= 0, let area = rect.size.area else {
+            throw fault("frame \(frame.index) covers \(rect)")
+        }
+        // A frame may reach over the canvas, but it costs memory as large as it is.
+        let limits = context.limits
+        if limits.maxSide > 0, max(rect.width, rect.height) > limits.maxSide {
+            throw .limit("side", allowed: limits.maxSide, requested: max(rect.width, rect.height))
+        }
+        if limits.maxPixels > 0, area > limits.maxPixels {
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
+        }
+    }
+
+    // MARK: Standing at a frame
+
+    /// Goes to a frame that was met, so that it can be decoded.
+    func stand(at index: Int) throws(CoderError) {
+        _ = try decoder()
+        let isIndependent = timeline[index].isIndependent
+        let isReady = isIndependent || lastDecoded == index - 1 || lastDecoded == index
+        if standsAt == index && isReady { return }
+        if index < position || !isReady {
+            do throws(CoderError) {
+                position = try attempt { decoder throws(CoderError) in try decoder.seek(toFrame: index) }
+            } catch {
+                // A coder without random access begins again.
+                guard error.code == .unsupportedFeature else { throw error }
+                decoderInUse = nil
+                _ = try decoder()
+            }
+            standsAt = nil
+        }
+        while position <= index {
+            guard try step() else { throw fault("frame \(index) has gone") }
+            if !isIndependent, let standsAt, standsAt < index { try decodeUnseen(timeline[standsAt]) }
+        }
+    }
+
+    private func decodeUnseen(_ frame: FrameInfo) throws(CoderError) {
+        if frame.rect.isEmpty { return }
+        let buffer = try pool.take(frame.rect.size, try deliveredFormat(), clean: false)
+        _ = try decode(CanvasPlace(buffer), wantsPartial: false)
+    }
+
+    func decode(_ place: CanvasPlace, wantsPartial: Bool) throws(CoderError) -> FrameOutcome {
+        do throws(CoderError) {
+            let outcome = try attempt { decoder throws(CoderError) in
+                try decoder.decode(FrameRequest(wantsPartial: wantsPartial), into: place)
+            }
+            if outcome == .complete { lastDecoded = standsAt }
+            return outcome
+        } catch {
+            // What came before the cut is in the surface.
+            if error.code == .truncated && wantsPartial { return .partial(PixelRect(place.rect.size)) }
+            throw error
+        }
+    }
+
+    // MARK: Composited frames
+
+    /// The format of the canvas: as deep as the samples.
+    private var canvasFormat: PixelFormat { info.nativeFormat.bits > 8 ? .rgba16 : .rgba8 }
+
+    private func deliveredFormat() throws(CoderError) -> PixelFormat {
+        let offered = try decoder().pixelFormats()
+        return offered.contains(canvasFormat) ? canvasFormat : offered[0]
+    }
+
+    /// Draws a frame that was met with everything below it.
+    func picture(of index: Int) throws(CoderError) -> PixelBuffer {
+        let compositor = try makeCompositor()
+        if shown == index { return compositor.canvas }
+        let start = timeline.start(of: index)
+        var isExact = true
+        var first = start
+        if let follows, follows <= index, follows >= start {
+            first = follows
+        } else {
+            try compositor.reset()
+            isExact = timeline.goesOn(after: index)
+        }
+        shown = nil
+        for earlier in first..<index {
+            let frame = timeline[earlier]
+            switch frame.disposal {
+            case .keep: try draw(frame, compositor)
+            case .background: try compositor.clearAway(frame)
+            case .previous: break
+            }
+            follows = earlier + 1
+        }
+        try draw(timeline[index], compositor)
+        shown = index
+        follows = isExact ? index + 1 : nil
+        return compositor.canvas
+    }
+
+    /// Draws as much of frame 0 as there is; nil when that is not more than before.
+    func partialPicture() throws(CoderError) -> (pixels: PixelBuffer, changed: PixelRect, isComplete: Bool)? {
+        let compositor = try makeCompositor()
+        if shown == 0 { return nil }
+        try stand(at: 0)
+        if compositor.place(ofOpenFrame: 0) == nil { try compositor.reset() }
+        follows = nil
+        let frame = timeline[0]
+        var open = compositor.place(ofOpenFrame: 0)
+        if open == nil { open = try compositor.begin(frame, format: try deliveredFormat()) }
+        follows = 0
+        guard let place = open else { return nil }
+        switch try decode(place, wantsPartial: true) {
+        case .complete:
+            try compositor.finish()
+            shown = 0
+            follows = 1
+            return (compositor.canvas, PixelRect(info.size), true)
+        case .partial(var rect):
+            // What waits beside the canvas is not to be seen yet.
+            guard place.buffer === compositor.canvas, !rect.isEmpty else { return nil }
+            rect.x += place.rect.x
+            rect.y += place.rect.y
+            return (compositor.canvas, rect, false)
+        }
+    }
+
+    private func makeCompositor() throws(CoderError) -> FrameCompositor {
+        if let compositor { return compositor }
+        try LimitCheck.examineBytes(of: info.size, canvasFormat, context.limits)
+        let fresh = try FrameCompositor(size: info.size, format: canvasFormat, pool: pool)
+        compositor = fresh
+        follows = 0
+        return fresh
+    }
+
+    private func draw(_ frame: FrameInfo, _ compositor: FrameCompositor) throws(CoderError) {
+        do throws(CoderError) {
+            try stand(at: frame.index)
+            var open = compositor.place(ofOpenFrame: frame.index)
+            if open == nil { open = try compositor.begin(frame, format: try deliveredFormat()) }
+            guard let place = open else { return }
+            switch try decode(place, wantsPartial: false) {
+            case .complete: try compositor.finish()
+            case .partial: throw isComplete() ? CoderError.truncated() : .needsInput
+            }
+        } catch {
+            if error.code == .needsInput {
+                // It goes on where it was.
+                follows = frame.index
+            } else {
+                compositor.abandon()
+                follows = nil
+            }
+            throw error
+        }
+    }
+}
