@@ -34,7 +34,8 @@ private func blend8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointe
             unsafe target.storeBytes(of: over, toByteOffset: x * 4, as: Group.self)
         } else if all(isFull .| isNone) {
             let under = unsafe target.loadUnaligned(fromByteOffset: x * 4, as: Group.self)
-            unsafe target.storeBytes(of: under.replacing(with: over, where: isFull), toByteOffset: x * 4, as: Group.self)
+            let both = under.replacing(with: over, where: isFull)
+            unsafe target.storeBytes(of: both, toByteOffset: x * 4, as: Group.self)
         } else {
             for pixel in x..<x + Group.scalarCount { unsafe blendPixel8(source + pixel * 4, target + pixel * 4) }
         }

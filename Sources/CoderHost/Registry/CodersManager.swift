@@ -88,6 +88,27 @@ public final class CodersManager: Sendable {
         _ source: ImageSource, options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil,
         forcing id: String? = nil, _ body: (DecodeSession) throws(CoderError) -> R
     ) throws(CoderError) -> R {
+        try firstAble(source, options, limits, id) { candidate, context throws(CoderError) in
+            try body(try DecodeSession(candidate, source, context))
+        }
+    }
+
+    /// Opens a picture with the best coder that takes its header, for work that lasts.
+    ///
+    /// - Throws: as ``withSession(_:options:limits:forcing:_:)``; `.needsInput` while the header has not arrived.
+    public func openSession(
+        _ source: ImageSource, options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil,
+        forcing id: String? = nil
+    ) throws(CoderError) -> sending DecodeSession {
+        try firstAble(source, options, limits, id) { candidate, context throws(CoderError) in
+            try DecodeSession(candidate, source, context)
+        }
+    }
+
+    private func firstAble<R>(
+        _ source: ImageSource, _ options: CoderOptions, _ limits: DecodeLimits?, _ id: String?,
+        _ body: (RankedCoder, SessionContext) throws(CoderError) -> sending R
+    ) throws(CoderError) -> sending R {
         let candidates = self.candidates(for: source, forcing: id)
         if candidates.isEmpty {
             // The bytes that name the format may still come.
@@ -100,7 +121,7 @@ public final class CodersManager: Sendable {
             do throws(CoderError) {
                 let context = SessionContext(
                     limits: limits ?? self.limits, options: candidate.descriptor.decodeOptions(of: options))
-                return try body(try DecodeSession(candidate, source, context))
+                return try body(candidate, context)
             } catch {
                 var named = error
                 named.coder = error.coder ?? candidate.descriptor.id

@@ -55,6 +55,7 @@ public final class DecodeSession {
     /// The frames met so far; those of a source that grows become more with every call of ``findFrames()``.
     public var knownFrames: [FrameInfo] { (0..<knownFrameCount).map { sequence.timeline[$0] } }
     public var knownFrameCount: Int { sequence.timeline.count }
+    func knownFrame(_ index: Int) -> FrameInfo { sequence.timeline[index] }
 
     /// Looks for further frames among the bytes that are there, and answers what stands behind the last one.
     ///
@@ -127,7 +128,8 @@ public final class DecodeSession {
                 return AvailablePicture(pixels: pixels, changed: PixelRect(info.size), isComplete: true)
             case .partial(let rect):
                 let changed = isFirst ? PixelRect(info.size) : rect
-                return changed.isEmpty ? nil : AvailablePicture(pixels: pixels, changed: changed, isComplete: false)
+                if changed.isEmpty { return nil }
+                return AvailablePicture(pixels: pixels, changed: changed, isComplete: false)
             }
         } catch {
             if error.code == .needsInput { return nil }

@@ -8,7 +8,7 @@ public final class SessionContext: Sendable {
     public let limits: DecodeLimits
     public let options: CoderOptions
     /// Nanoseconds on the monotonic clock; 0 for none.
-    let deadline: UInt64
+    private let end: Atomic<UInt64>
     private let cancelled = Atomic<Bool>(false)
     private let state = Mutex(State())
     private let onProgress: (@Sendable (_ done: Int, _ total: Int) -> Void)?
@@ -28,11 +28,21 @@ public final class SessionContext: Sendable {
         self.limits = limits
         self.options = options
         self.onProgress = onProgress
+        end = Atomic(Self.deadline(limits))
+    }
+
+    private static func deadline(_ limits: DecodeLimits) -> UInt64 {
         let (nanoseconds, overflow) = UInt64(clamping: limits.maxMilliseconds).multipliedReportingOverflow(
             by: 1_000_000)
         let (end, tooLate) = monotonicNow().addingReportingOverflow(nanoseconds)
-        deadline = nanoseconds == 0 && !overflow ? 0 : overflow || tooLate ? .max : end
+        return nanoseconds == 0 && !overflow ? 0 : overflow || tooLate ? .max : end
     }
+
+    /// Gives the next piece of work the whole time: an animation is played for longer than it may take to decode.
+    package func restartClock() { end.store(Self.deadline(limits), ordering: .relaxed) }
+
+    /// When the time is used up.
+    var deadline: UInt64 { end.load(ordering: .relaxed) }
 
     /// Ends the session as soon as its coder asks whether to go on.
     public func cancel() { cancelled.store(true, ordering: .relaxed) }

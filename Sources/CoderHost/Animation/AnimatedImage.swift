@@ -1,0 +1,152 @@
+public import ImageModel
+import Synchronization
+
+/// An animation whose frames are decoded when they are asked for.
+///
+/// The source may still be growing: ``update()`` meets what has arrived since. What was met never changes. A still is an
+/// animation of one frame.
+///
+/// - Concurrency: any thread. Decoding takes turns; facts are answered without waiting for it.
+public final class AnimatedImage: Sendable {
+    public let info: ImageInfo
+    public let format: ImageFormat
+    /// The coder at work.
+    public let coder: String
+    /// Decoded frames, shared by everybody who plays this image.
+    public let pool = FramePool()
+
+    private let session: Mutex<DecodeSession>
+    private let facts = Mutex(Facts())
+
+    private struct Facts {
+        var frames: [FrameInfo] = []
+        var keyFrames: [Bool] = []
+        var end = FrameListEnd.needsInput
+    }
+
+    /// Opens an animation and meets the frames that are there.
+    ///
+    /// - Throws: what is wrong with the header; `.needsInput` while a growing source has none yet. Damage behind it is
+    ///   told by ``problem``.
+    public init(
+        _ source: ImageSource, manager: CodersManager, options: CoderOptions = CoderOptions(),
+        limits: DecodeLimits? = nil
+    ) throws(CoderError) {
+        let session = try manager.openSession(source, options: options, limits: limits)
+        info = session.info
+        format = session.format
+        coder = session.coder.id
+        self.session = Mutex(session)
+        update()
+    }
+
+    /// Meets the frames that have arrived since, and answers how many there are now.
+    @discardableResult
+    public func update() -> Int {
+        let known = facts.withLock { $0.frames.count }
+        // A failure ends the list for good: nothing that arrives later mends it.
+        if case .needsInput = facts.withLock({ $0.end }) {} else { return known }
+        return session.withLock { session in
+            session.context.restartClock()
+            let end = session.findFrames()
+            return facts.withLock { facts in
+                for index in facts.frames.count..<max(facts.frames.count, session.knownFrameCount) {
+                    facts.frames.append(session.knownFrame(index))
+                    facts.keyFrames.append(session.isKeyFrame(index))
+                }
+                facts.end = end
+                return facts.frames.count
+            }
+        }
+    }
+
+    // MARK: Facts
+
+    /// Frames that can be decoded; of a growing source those that are complete.
+    public var frameCount: Int { facts.withLock { $0.frames.count } }
+    /// Whether no further frame will come.
+    public var isComplete: Bool { facts.withLock { $0.end != .needsInput } }
+    public var isAnimated: Bool { frameCount > 1 || info.isAnimated && !isComplete }
+    /// What is wrong behind the last frame, if anything is.
+    public var problem: CoderError? {
+        facts.withLock { if case .failure(let error) = $0.end { error } else { nil } }
+    }
+    public var loopCount: LoopCount { info.loopCount }
+    public var size: PixelSize { info.size }
+
+    /// The facts of frame `index`.
+    ///
+    /// - Throws: `.invalidArgument` when there is none.
+    public func frameInfo(at index: Int) throws(CoderError) -> FrameInfo {
+        let frame = facts.withLock { $0.frames.indices.contains(index) ? $0.frames[index] : nil }
+        guard let frame else { throw .invalidArgument("there is no frame \(index)", hint: "there are \(frameCount)") }
+        return frame
+    }
+
+    /// How long frame `index` is to be shown, exactly as stored.
+    public func duration(at index: Int) throws(CoderError) -> FrameDuration { try frameInfo(at: index).duration }
+
+    /// Whether random access can begin at frame `index`.
+    public func isKeyFrame(_ index: Int) -> Bool {
+        facts.withLock { $0.keyFrames.indices.contains(index) && $0.keyFrames[index] }
+    }
+
+    /// Bytes of one decoded frame.
+    public var bytesPerFrame: Int {
+        (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat.bits > 8 ? .rgba16 : .rgba8).byteCount) ?? 0
+    }
+
+    // MARK: Pictures
+
+    /// Decodes frame `index` as it is seen, unless the pool has it.
+    ///
+    /// One after the other they cost one frame each, any other one a replay from its nearest key frame.
+    public func frame(at index: Int) throws(CoderError) -> ImageFrame {
+        if let pooled = pool.frame(at: index) { return pooled }
+        let duration = try duration(at: index)
+        return try session.withLock { session throws(CoderError) in
+            session.context.restartClock()
+            return ImageFrame(try session.decodeFrame(index).pixels, duration: duration)
+        }
+    }
+
+    /// Exif, XMP, ICC and so on, kept verbatim.
+    public func metadata() throws(CoderError) -> [MetadataBlob] {
+        try session.withLock { session throws(CoderError) in try session.metadata() }
+    }
+
+    /// What was off although the frames are usable.
+    public var warnings: [String] { session.withLock { $0.context.warnings } }
+
+    /// Decodes as much as there is of a still, or of the first frame, for showing it while it arrives.
+    ///
+    /// - Parameter body: looks at the pixels, which the next call goes on drawing: keep no reference.
+    /// - Returns: nil when nothing new can be seen.
+    public func withAvailable<R: Sendable>(
+        _ body: (AvailablePicture) -> R
+    ) throws(CoderError) -> R? {
+        try session.withLock { session throws(CoderError) -> R? in
+            session.context.restartClock()
+            guard let picture = try session.decodeAvailable() else { return nil }
+            return body(picture)
+        }
+    }
+
+    /// Decodes all frames into the pool and keeps them there.
+    ///
+    /// - Throws: `.limitExceeded` when they do not fit into the limit on memory.
+    public func preloadAllFrames() throws(CoderError) {
+        let (bytes, overflow) = bytesPerFrame.multipliedReportingOverflow(by: frameCount)
+        let allowed = session.withLock { $0.context.limits.maxDecodedBytes }
+        if allowed > 0, overflow || bytes > allowed {
+            throw .limit("memory", allowed: allowed, requested: overflow ? .max : bytes)
+        }
+        pool.byteBudget = max(pool.byteBudget, bytes)
+        for index in 0..<frameCount { pool.store(try frame(at: index), at: index) }
+    }
+
+    /// Forgets all decoded frames.
+    public func unloadAllFrames() { pool.removeAll() }
+
+    public var areAllFramesLoaded: Bool { pool.count == frameCount }
+}
