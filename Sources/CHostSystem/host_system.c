@@ -38,7 +38,7 @@ int host_inotify_watch(int descriptor, const char *directory) {
 
 int host_create_exclusive(const char *path) { return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
 
-int host_create_unnamed(const char *folder) { return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666); }
+int host_create_unnamed(const char *folder) { return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); }
 
 int host_give_name(int descriptor, const char *path) {
     /* linkat(2): the way that needs no privilege. */

@@ -11,7 +11,8 @@ public final class CodersManager: Sendable {
     private let added = Mutex<[any ImageCoder]>([])
     private let registry: CoderRegistry
     private let configuration: HostConfiguration
-    var limits: DecodeLimits { configuration.limits }
+    /// What a session may cost where nobody says otherwise.
+    public var limits: DecodeLimits { configuration.limits }
 
     init(registry: CoderRegistry, configuration: HostConfiguration) {
         self.registry = registry
@@ -318,6 +319,13 @@ extension CodersManager {
     /// The coders that serve a format in any role, best first.
     public func order(for format: ImageFormat) -> [RankedCoder] {
         ranked(registry.snapshot) { descriptor in descriptor.serves(format) ? (format, nil) : nil }
+    }
+
+    /// The format that a word stands for: its name, or an extension that will do for one.
+    public func format(named word: String) -> ImageFormat {
+        let wanted = word.lowercased()
+        if canEncode(to: ImageFormat(wanted)) { return ImageFormat(wanted) }
+        return format(ofExtension: wanted) ?? ImageFormat(wanted)
     }
 
     /// The format that can be written and has this file-name extension.

@@ -71,7 +71,9 @@ public final class DecodeSession {
 
     /// The facts of frame `index`; nil when there are fewer frames.
     public func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
-        guard index >= 0, try sequence.meet(index) else { return nil }
+        // A still is not asked for a second frame: it would have to be opened again to decode the first.
+        if index < 0 || index > 0 && info.frameCount == 1 { return nil }
+        guard try sequence.meet(index) else { return nil }
         return sequence.timeline[index]
     }
 
@@ -90,6 +92,20 @@ public final class DecodeSession {
         }
         if info.frameCount == 1 { return (frame, try decodeImage()) }
         return (frame, try sequence.picture(of: index))
+    }
+
+    /// Decodes frame `index` as it is stored, without anything below it; nil when it covers no pixel.
+    public func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {
+        guard let frame = try frameInfo(index) else { throw .invalidArgument("there is no frame \(index)") }
+        if frame.rect.isEmpty { return nil }
+        try sequence.stand(at: index)
+        let format = try pixelFormats()[0]
+        try LimitCheck.examineBytes(of: frame.rect.size, format, context.limits)
+        let pixels = try pool.take(frame.rect.size, format, clean: true)
+        guard try sequence.decode(CanvasPlace(pixels), wantsPartial: false) == .complete else {
+            throw source.isComplete ? CoderError.truncated() : .needsInput
+        }
+        return pixels
     }
 
     // MARK: The picture
@@ -170,7 +186,8 @@ public final class DecodeSession {
     /// The facts of every embedded thumbnail.
     public func thumbnails() throws(CoderError) -> [ImageInfo] {
         var result: [ImageInfo] = []
-        while result.count < 64, let thumbnail = try sequence.decoder().thumbnail(at: result.count) { result.append(thumbnail) }
+        let decoder = try sequence.decoder()
+        while result.count < 64, let thumbnail = try decoder.thumbnail(at: result.count) { result.append(thumbnail) }
         return result
     }
 

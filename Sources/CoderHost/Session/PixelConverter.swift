@@ -1,15 +1,15 @@
-import ImageModel
+package import ImageModel
 
 /// Turns pixels of one format into another.
 ///
 /// The rules, stated once: 16 → 8 bits keeps the high byte; 8 → 16 bits repeats the byte; gray is the BT.709 luma of
 /// the stored values; CMYK becomes R = (255 − C)(255 − K)/255 and likewise; what is computed rounds to nearest. A format
 /// without transparency shows the background where the picture had some. Nothing here manages colour.
-enum PixelConverter {
+package enum PixelConverter {
     /// The same picture in another format; the same buffer where nothing has to be done.
     ///
     /// - Throws: `.unsupportedFeature` for float samples, `.outOfMemory`.
-    static func convert(
+    package static func convert(
         _ buffer: PixelBuffer, to format: PixelFormat,
         background: RGBAColor = RGBAColor(red: 255, green: 255, blue: 255),
         pool: PixelBufferPool = .shared
@@ -25,8 +25,17 @@ enum PixelConverter {
         return result
     }
 
+    /// The same pixels in memory of their own.
+    package static func copy(_ buffer: PixelBuffer, pool: PixelBufferPool = .shared) throws(CoderError) -> PixelBuffer {
+        let result = try pool.take(buffer.size, buffer.format, clean: false)
+        for y in 0..<buffer.size.height {
+            buffer.withRow(y) { source in result.withMutableRow(y) { $0.copy(source) } }
+        }
+        return result
+    }
+
     /// The picture as it is to be seen, with nothing left to turn.
-    static func upright(
+    package static func upright(
         _ buffer: PixelBuffer, _ orientation: Orientation, pool: PixelBufferPool = .shared
     ) throws(CoderError) -> PixelBuffer {
         if orientation == .up { return buffer }

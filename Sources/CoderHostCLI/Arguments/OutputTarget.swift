@@ -60,6 +60,13 @@ struct OutputTarget {
         }
     }
 
+    /// Whether a template has a placeholder, with or without a width.
+    static func mentions(_ name: String, in template: String) -> Bool {
+        template.split(separator: "{").dropFirst(template.hasPrefix("{") ? 0 : 1).contains { part in
+            part.prefix { $0 != "}" && $0 != ":" } == name
+        }
+    }
+
     /// The output's name for one input; where the format decides the extension it is left open.
     func path(
         for input: String, number: Int, size: PixelSize, extensionOf: (ImageFormat) -> String

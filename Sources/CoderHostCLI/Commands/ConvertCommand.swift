@@ -11,6 +11,7 @@ enum ConvertCommand: Command {
             ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "names from a template"),
             ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "an option of the coder"),
             ("coderhost convert - -o - -f png < in.webp > out.png", "in a pipe"),
+            ("coderhost convert cat.gif -o cat.webp", "an animation stays one, where the format holds it"),
             ("coderhost convert cat.gif --frame 3 -o cat.png", "one frame of an animation"),
         ],
         options: [
@@ -21,14 +22,11 @@ enum ConvertCommand: Command {
             OptionSpecification(
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
+        ] + EncodeOptions.specification + [
+            OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0"),
             OptionSpecification(
-                "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
-            OptionSpecification("--lossless", help: "lose nothing, where the format can"),
-            OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
-            OptionSpecification(
-                "-O", "--option", value: "KEY=VALUE",
-                help: "an option of the coder (may be repeated); list --json shows them"),
-            OptionSpecification("--frame", value: "N", help: "the frame to take, from 0 (default: the first)"),
+                "--first-frame", help: "write the first frame alone, even where the format holds animations"),
+            OptionSpecification("--incomplete", help: "write what is there of a picture that was cut off"),
             OptionSpecification(
                 "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
             OptionSpecification(

@@ -10,8 +10,9 @@ struct ConvertJob {
     private let frame: Int?
     private let coder: String?
     private let kept: Set<MetadataBlob.Kind>
-    private let shared: [(key: String, value: OptionValue)]
-    private let rawOptions: [(key: String, text: String)]
+    private let firstFrameOnly: Bool
+    private let allowsIncomplete: Bool
+    private let encode: EncodeOptions
     /// What this call has written, and from which input.
     private var written: [FileIdentity: String] = [:]
     /// The files of this call, where there are several.
@@ -25,6 +26,7 @@ struct ConvertJob {
         var size: PixelSize
         var decoder: String
         var encoder: String
+        var isIncomplete: Bool
         var warnings: [String]
 
         var line: String {
@@ -35,7 +37,8 @@ struct ConvertJob {
             JSONValue.object([
                 ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),
                 ("width", .integer(size.width)), ("height", .integer(size.height)),
-                ("coder", .string(decoder)), ("encoder", .string(encoder)), ("isolation", Report.isolation),
+                ("coder", .string(decoder)), ("encoder", .string(encoder)),
+                ("incomplete", .bool(isIncomplete)), ("isolation", Report.isolation),
                 ("warnings", .array(warnings.map(JSONValue.string))),
             ]).text
         }
@@ -52,21 +55,9 @@ struct ConvertJob {
         frame = try arguments.integer("--frame", 0...1_000_000)
         coder = arguments.value("--coder")
         kept = try Self.kept(arguments)
-        var shared: [(key: String, value: OptionValue)] = []
-        if let quality = try arguments.real("--quality", 0...100) { shared.append((OptionKey.quality, .real(quality))) }
-        if arguments.has("--lossless") { shared.append((OptionKey.lossless, .bool(true))) }
-        if let effort = try arguments.integer("--effort", 0...9) {
-            shared.append((OptionKey.effort, .integer(Int64(effort))))
-        }
-        self.shared = shared
-        var options: [(key: String, text: String)] = []
-        for text in arguments.all("--option") {
-            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-                throw UsageError("-O \"\(text)\" is not of the form key=value")
-            }
-            options.append((String(text[..<equals]), String(text[text.index(after: equals)...])))
-        }
-        rawOptions = options
+        firstFrameOnly = arguments.has("--first-frame")
+        allowsIncomplete = arguments.has("--incomplete")
+        encode = try EncodeOptions(arguments)
         // Of many inputs none may be replaced before its turn has come.
         if arguments.operands.count > 1 {
             for file in arguments.operands { if let known = FileStatus.of(file) { inputs[known.identity] = file } }
@@ -75,9 +66,7 @@ struct ConvertJob {
 
     private static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
         guard let word = arguments.value("--format")?.lowercased() else { return nil }
-        if host.manager.canEncode(to: ImageFormat(word)) { return ImageFormat(word) }
-        // An extension will do for a name: -f jpg.
-        return host.manager.format(ofExtension: word) ?? ImageFormat(word)
+        return host.manager.format(named: word)
     }
 
     private static func kept(_ arguments: ParsedArguments) throws(UsageError) -> Set<MetadataBlob.Kind> {
@@ -116,24 +105,80 @@ struct ConvertJob {
             throw host.manager.absence(ofEncoderFor: wanted)
         }
         let source = try ImageSource(path: file, limits: limits)
-        let image = try decode(source)
-        let output = target.path(for: file, number: number, size: image.info.size) {
+        let decoding = try encode.decoding(source, host)
+        let outcome = try host.manager.withSession(source, options: decoding, forcing: coder) {
+            session throws(CoderError) in
+            try write(file, number, session)
+        }
+        if outcome.output != "-", let status = FileStatus.of(outcome.output), status.isRegular {
+            written[status.identity] = file
+        }
+        return outcome
+    }
+
+    private func write(_ file: String, _ number: Int, _ session: DecodeSession) throws(CoderError) -> Outcome {
+        let output = target.path(for: file, number: number, size: session.info.size) {
             host.manager.fileExtension(of: $0)
         }
-        let format = format(of: output) ?? host.manager.defaultFormat(hasAlpha: image.info.hasAlpha)
+        let isAnimation = frame == nil && !firstFrameOnly ? try session.frameInfo(1) != nil : false
+        let format =
+            format(of: output)
+            ?? (isAnimation && !host.manager.animationEncoders(for: session.format).isEmpty ? session.format : nil)
+            ?? host.manager.defaultFormat(hasAlpha: session.info.hasAlpha)
         let path = output.hasFormatPlaceholder ? output.named(host.manager.fileExtension(of: format)) : output.path
-        let options = try encodeOptions(format)
         try examine(path, file)
         if path == "-" && Console.outputIsTerminal {
             throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
         }
         let sink = try FileSink(path: path, replacing: target.mayReplace, limits: limits)
-        let report = try host.manager.encode(image, to: format, options: options.known, into: sink)
+        let metadata = try session.metadata().filter { kept.contains($0.kind) }
+        var info = session.info
+        if !kept.contains(.icc) { info.color.hasProfile = false }
+        let report: EncodeReport
+        var warnings: [String] = []
+        var isIncomplete = false
+        if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
+            let options = try encode.encoding(format, encoder.descriptor, host)
+            warnings = options.warnings
+            report = try animate(session, info, metadata, format, options.known, sink)
+        } else {
+            if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
+            let image: DecodedImage
+            (image, isIncomplete) = try decode(session, info, metadata)
+            let options = try encode.encoding(format, host.manager.encoders(for: format).first?.descriptor, host)
+            warnings = options.warnings
+            report = try host.manager.encode(image, to: format, options: options.known, into: sink)
+        }
         try sink.commit()
-        if path != "-", let status = FileStatus.of(path), status.isRegular { written[status.identity] = file }
         return Outcome(
-            input: file, output: path, inputFormat: image.format, outputFormat: format, size: image.info.size,
-            decoder: image.coder, encoder: report.coder, warnings: image.warnings + options.warnings + report.warnings)
+            input: file, output: path, inputFormat: session.format, outputFormat: format, size: session.info.size,
+            decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
+            warnings: session.context.warnings + warnings + report.warnings)
+    }
+
+    /// Writes frame after frame; one of them is in memory at a time.
+    private func animate(
+        _ session: DecodeSession, _ info: ImageInfo, _ metadata: [MetadataBlob], _ format: ImageFormat,
+        _ options: CoderOptions, _ sink: FileSink
+    ) throws(CoderError) -> EncodeReport {
+        let encoder = try host.manager.makeAnimationEncoder(
+            to: format, of: info, metadata: metadata, options: options, limits: limits, into: sink)
+        var progress = ProgressLine(total: info.frameCount ?? 0)
+        defer { progress.clear() }
+        var index = 0
+        while true {
+            do throws(CoderError) {
+                guard let frame = try session.frameInfo(index) else { break }
+                try encoder.add(try session.decodeFrame(index).pixels, duration: frame.duration)
+            } catch {
+                guard allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
+                session.context.warn("the data ends in frame \(index): the frames before it are written")
+                break
+            }
+            index += 1
+            progress.show(index, "frame \(index)")
+        }
+        return try encoder.finish()
     }
 
     /// Refuses to write over the input, over another input's output, and what may not be replaced.
@@ -157,34 +202,24 @@ struct ConvertJob {
         }
     }
 
-    private func decode(_ source: ImageSource) throws(CoderError) -> DecodedImage {
-        var options = CoderOptions()
-        for option in rawOptions {
-            for coder in host.manager.candidates(for: source) {
-                guard coder.descriptor.options.contains(where: { $0.key == option.key && $0.scope.includesDecoding })
-                else { continue }
-                options[option.key] = try OptionCheck.parse(option.text, for: option.key, coder.descriptor)
-            }
+    /// The one picture that is written.
+    private func decode(
+        _ session: DecodeSession, _ info: ImageInfo, _ metadata: [MetadataBlob]
+    ) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
+        var isIncomplete = false
+        let pixels: PixelBuffer
+        if let frame {
+            pixels = try session.decodeFrame(frame).pixels
+        } else if allowsIncomplete, let part = try session.decodeAvailable() {
+            pixels = part.pixels
+            isIncomplete = !part.isComplete
+            if isIncomplete { session.context.warn("the data ends too early: a part of the picture is missing") }
+        } else {
+            pixels = try session.decodeImage()
         }
-        let decodeOptions = options
-        return try host.manager.withSession(source, options: decodeOptions, forcing: coder) {
-            session throws(CoderError) in
-            let metadata = try session.metadata().filter { kept.contains($0.kind) }
-            var info = session.info
-            if frame == nil, let count = info.frameCount, count > 1 {
-                session.context.warn("only the first of \(count) frames is written")
-            }
-            let pixels: PixelBuffer
-            if let frame {
-                pixels = try session.decodeFrame(frame).pixels
-            } else {
-                pixels = try session.decodeImage()
-            }
-            if !kept.contains(.icc) { info.color.hasProfile = false }
-            return DecodedImage(
-                info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id,
-                warnings: session.context.warnings)
-        }
+        let image = DecodedImage(
+            info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
+        return (image, isIncomplete)
     }
 
     /// The format that was asked for, by name or by the output's ending; nil where nothing was said.
@@ -194,30 +229,5 @@ struct ConvertJob {
         guard !output.hasFormatPlaceholder, output.path != "-", let suffix = output.suffix else { return nil }
         // An ending that nobody knows is a mistake, not a reason to choose.
         return host.manager.format(ofExtension: suffix) ?? ImageFormat(suffix)
-    }
-
-    /// Options as the encoder's schema reads them; shared switches that mean nothing to it are only mentioned.
-    private func encodeOptions(_ format: ImageFormat) throws(CoderError) -> (known: CoderOptions, warnings: [String]) {
-        var options = CoderOptions()
-        var warnings: [String] = []
-        guard let encoder = host.manager.encoders(for: format).first?.descriptor else { return (options, []) }
-        for (key, value) in shared {
-            if encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) {
-                options[key] = value
-            } else if key != OptionKey.lossless {
-                warnings.append("\(format) has no \(key): it is ignored")
-            } else if encoder.options.contains(where: { $0.key == OptionKey.quality }) {
-                // An encoder with a quality but without this switch always loses something.
-                warnings.append("\(format) cannot be lossless: --lossless is ignored")
-            }
-        }
-        for (key, text) in rawOptions {
-            let decodes = host.manager.coders.contains { coder in
-                coder.descriptor.options.contains { $0.key == key && $0.scope.includesDecoding }
-            }
-            if decodes && !encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) { continue }
-            options[key] = try OptionCheck.parse(text, for: key, encoder)
-        }
-        return (options, warnings)
     }
 }

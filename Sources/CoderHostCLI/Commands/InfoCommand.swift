@@ -130,7 +130,9 @@ struct Report {
                     "frames",
                     .array(
                         frames.enumerated().map { index, frame in
-                            json(frame, hash: index < hashes.count ? hashes[index] : nil)
+                            FrameRendering.json(
+                                frame, isKey: session.isKeyFrame(frame.index),
+                                hash: index < hashes.count ? hashes[index] : nil)
                         })
                 ))
         }
@@ -154,17 +156,6 @@ struct Report {
     static let isolation = JSONValue.object([
         ("mode", .string("in-process")), ("mechanisms", .array([])), ("missing", .array([.string("worker")])),
     ])
-
-    private static func json(_ frame: FrameInfo, hash: String?) -> JSONValue {
-        var members: [(key: String, value: JSONValue)] = [
-            ("index", .integer(frame.index)), ("x", .integer(frame.rect.x)), ("y", .integer(frame.rect.y)),
-            ("width", .integer(frame.rect.width)), ("height", .integer(frame.rect.height)),
-            ("duration_ms", .real(frame.duration.milliseconds)), ("blend", .string("\(frame.blend)")),
-            ("disposal", .string("\(frame.disposal)")),
-        ]
-        if let hash { members.append(("pixel_sha256", .string(hash))) }
-        return .object(members)
-    }
 
     private static func density(_ density: PixelDensity?) -> JSONValue {
         switch density {

@@ -1,0 +1,92 @@
+import CoderHost
+import ImageModel
+
+/// What a person said about how to encode, before it is known which encoder that concerns.
+struct EncodeOptions {
+    private let shared: [(key: String, value: OptionValue)]
+    private let raw: [(key: String, text: String)]
+    /// Switches of this program and the last part of the options they stand for.
+    private let named: [(name: String, text: String)]
+
+    /// The switches, for the specification of a command.
+    static let specification = [
+        OptionSpecification(
+            "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
+        OptionSpecification("--lossless", help: "lose nothing, where the format can"),
+        OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
+        OptionSpecification("--colors", value: "N", help: "colours of a palette, where the format has one"),
+        OptionSpecification("--dither", value: "HOW", help: "how colours are mixed that a palette does not have"),
+        OptionSpecification(
+            "-O", "--option", value: "KEY=VALUE",
+            help: "an option of the coder (may be repeated); list --json shows them"),
+    ]
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        var shared: [(key: String, value: OptionValue)] = []
+        if let quality = try arguments.real("--quality", 0...100) { shared.append((OptionKey.quality, .real(quality))) }
+        if arguments.has("--lossless") { shared.append((OptionKey.lossless, .bool(true))) }
+        if let effort = try arguments.integer("--effort", 0...9) {
+            shared.append((OptionKey.effort, .integer(Int64(effort))))
+        }
+        self.shared = shared
+        named = ["colors", "dither"].compactMap { name in
+            arguments.value("--" + name).map { (name, $0) }
+        }
+        var raw: [(key: String, text: String)] = []
+        for text in arguments.all("--option") {
+            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+                throw UsageError("-O \"\(text)\" is not of the form key=value")
+            }
+            raw.append((String(text[..<equals]), String(text[text.index(after: equals)...])))
+        }
+        self.raw = raw
+    }
+
+    /// Options that some decoder of these bytes knows.
+    func decoding(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> CoderOptions {
+        var options = CoderOptions()
+        for option in raw {
+            for coder in host.manager.candidates(for: source) {
+                guard coder.descriptor.options.contains(where: { $0.key == option.key && $0.scope.includesDecoding })
+                else { continue }
+                options[option.key] = try OptionCheck.parse(option.text, for: option.key, coder.descriptor)
+            }
+        }
+        return options
+    }
+
+    /// Options as the encoder's schema reads them; shared switches that mean nothing to it are only mentioned.
+    func encoding(
+        _ format: ImageFormat, _ encoder: CoderDescriptor?, _ host: CoderHost
+    ) throws(CoderError) -> (known: CoderOptions, warnings: [String]) {
+        var options = CoderOptions()
+        var warnings: [String] = []
+        guard let encoder else { return (options, []) }
+        for (key, value) in shared {
+            if encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) {
+                options[key] = value
+            } else if key != OptionKey.lossless {
+                warnings.append("\(format) has no \(key): it is ignored")
+            } else if encoder.options.contains(where: { $0.key == OptionKey.quality }) {
+                // An encoder with a quality but without this switch always loses something.
+                warnings.append("\(format) cannot be lossless: --lossless is ignored")
+            }
+        }
+        for (name, text) in named {
+            let match = encoder.options.first { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
+            if let match {
+                options[match.key] = try OptionCheck.parse(text, for: match.key, encoder)
+            } else {
+                warnings.append("\(format) has no \(name): it is ignored")
+            }
+        }
+        for (key, text) in raw {
+            let decodes = host.manager.coders.contains { coder in
+                coder.descriptor.options.contains { $0.key == key && $0.scope.includesDecoding }
+            }
+            if decodes && !encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) { continue }
+            options[key] = try OptionCheck.parse(text, for: key, encoder)
+        }
+        return (options, warnings)
+    }
+}

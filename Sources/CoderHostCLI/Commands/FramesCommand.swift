@@ -1,0 +1,72 @@
+import CoderHost
+import ImageModel
+
+/// Looks into animations, takes them apart and puts them together.
+enum FramesCommand: Command {
+    static let specification = CommandSpecification(
+        name: "frames", summary: "look into animations, take them apart, put them together",
+        operands: "info|extract|assemble FILE…", operandCount: 2...1_000_000,
+        examples: [
+            ("coderhost frames info cat.gif", "every frame: place, duration, blend, disposal, key frames"),
+            ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one picture a frame, as seen"),
+            ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "the same animation again"),
+            ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "an animation from pictures"),
+            ("coderhost frames assemble *.png -o film.apng --delay 1/30", "frames of exactly 1/30 s"),
+        ],
+        options: [
+            OptionSpecification(
+                "-o", "--output", value: "OUT",
+                help: "extract: a template with {n}, {stem}, {dir}; assemble: the animation, or -"),
+            OptionSpecification(
+                "-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
+            OptionSpecification(
+                "--timing", value: "FILE", help: "extract writes durations and loop count there, assemble reads them"),
+            OptionSpecification("--fps", value: "N", help: "assemble: frames a second (default: 10)"),
+            OptionSpecification("--delay", value: "MS|N/D", help: "assemble: how long a frame is seen, in ms or exact"),
+            OptionSpecification("--loop", value: "N|forever", help: "assemble: plays (default: forever)"),
+            OptionSpecification("--raw", help: "extract: frames as stored, not composited"),
+            OptionSpecification("--no-overwrite", help: "fail where the output exists"),
+            OptionSpecification("-v", "--verbose", help: "say what was written"),
+        ] + EncodeOptions.specification)
+
+    private static let verbs = ["info", "extract", "assemble"]
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let verb = arguments.operands[0]
+        let files = Array(arguments.operands.dropFirst())
+        switch verb {
+        case "info": return try FramesInfo(arguments).run(files)
+        case "extract": return try FramesExtraction(arguments).run(files)
+        case "assemble": return try FramesAssembly(arguments).run(files)
+        default:
+            throw UsageError(
+                "frames cannot \(verb)",
+                hint: OptionCheck.nearest(verb, verbs).map { "did you mean frames \($0)?" }
+                    ?? "it can info, extract and assemble", command: "frames")
+        }
+    }
+
+    /// Works through files; one that fails does not end it.
+    static func each(
+        _ files: [String], _ arguments: ParsedArguments, _ body: (String) throws(CoderError) -> Void
+    ) -> ExitCode {
+        var failures = 0
+        var lastCode = CoderError.Code.corrupt
+        for file in files {
+            do throws(CoderError) {
+                try body(file)
+            } catch {
+                if error.message == CoderError.readerIsGone.message { return .inputOutput }
+                failures += 1
+                lastCode = error.code
+                if arguments.has("--json") {
+                    Console.out(JSONValue.object([("file", .string(file)), ("error", error.json)]).text)
+                } else {
+                    for line in error.lines(file: file) { Console.error(line) }
+                }
+            }
+        }
+        if failures == 0 { return .success }
+        return files.count == 1 ? ExitCode(lastCode) : .partialFailure
+    }
+}

@@ -1,0 +1,104 @@
+import CoderHost
+import ImageModel
+
+/// `frames info`: a line for each frame, and what they have in common.
+struct FramesInfo {
+    private let arguments: ParsedArguments
+    private let host: CoderHost
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        self.arguments = arguments
+        host = try arguments.host()
+    }
+
+    func run(_ files: [String]) -> ExitCode {
+        FramesCommand.each(files, arguments) { file throws(CoderError) in
+            let source = try ImageSource(path: file, limits: host.manager.limits)
+            try host.manager.withSession(source) { session throws(CoderError) in
+                let end = session.findFrames()
+                if case .failure(let error) = end, session.knownFrameCount == 0 { throw error }
+                if arguments.has("--json") {
+                    Console.out(json(file, session, end).text)
+                } else {
+                    text(file, session, end).forEach { Console.out($0) }
+                }
+            }
+        }
+    }
+
+    private func json(_ file: String, _ session: DecodeSession, _ end: FrameListEnd) -> JSONValue {
+        let frames = session.knownFrames
+        var members: [(key: String, value: JSONValue)] = [
+            ("file", .string(file)), ("format", .string(session.format.id)), ("coder", .string(session.coder.id)),
+            ("width", .integer(session.info.size.width)), ("height", .integer(session.info.size.height)),
+            ("frame_count", .integer(frames.count)), ("loop_count", session.info.loopCount.json),
+            ("duration_ms", .real(frames.reduce(0) { $0 + $1.duration.milliseconds })),
+            ("frames", .array(frames.map { FrameRendering.json($0, isKey: session.isKeyFrame($0.index)) })),
+        ]
+        if case .failure(let error) = end { members.append(("problem", error.json)) }
+        if !session.context.warnings.isEmpty {
+            members.append(("warnings", .array(session.context.warnings.map(JSONValue.string))))
+        }
+        return .object(members)
+    }
+
+    private func text(_ file: String, _ session: DecodeSession, _ end: FrameListEnd) -> [String] {
+        let frames = session.knownFrames
+        let seconds = frames.reduce(0) { $0 + $1.duration.milliseconds } / 1000
+        var lines = [
+            printable(
+                "\(file): \(session.format) \(session.info.size), \(frames.count) frame\(frames.count == 1 ? "" : "s"), "
+                    + "\(JSONValue.real(seconds).text) s, plays \(session.info.loopCount.word)")
+        ]
+        var table = TextTable("FRAME", "SIZE", "AT", "DURATION", "MS", "BLEND", "DISPOSAL", "KEY")
+        for frame in frames {
+            table.add(
+                String(frame.index), "\(frame.rect.size)", "\(frame.rect.x),\(frame.rect.y)",
+                "\(frame.duration.numerator)/\(frame.duration.denominator)",
+                JSONValue.real(frame.duration.milliseconds).text, "\(frame.blend)", "\(frame.disposal)",
+                session.isKeyFrame(frame.index) ? "yes" : "-")
+        }
+        lines += table.lines
+        if case .failure(let error) = end {
+            lines.append("then: \(error.message)")
+        }
+        lines += session.context.warnings.map { "warning: \($0)" }
+        return lines
+    }
+}
+
+/// A frame in words.
+enum FrameRendering {
+    static func json(_ frame: FrameInfo, isKey: Bool, hash: String? = nil) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("index", .integer(frame.index)), ("x", .integer(frame.rect.x)), ("y", .integer(frame.rect.y)),
+            ("width", .integer(frame.rect.width)), ("height", .integer(frame.rect.height)),
+            ("duration_ms", .real(frame.duration.milliseconds)), ("duration", duration(frame.duration)),
+            ("blend", .string("\(frame.blend)")), ("disposal", .string("\(frame.disposal)")),
+            ("key_frame", .bool(isKey)),
+        ]
+        if let hash { members.append(("pixel_sha256", .string(hash))) }
+        return .object(members)
+    }
+
+    /// Numerator and denominator of seconds, as stored; null where nothing is stored.
+    static func duration(_ duration: FrameDuration) -> JSONValue {
+        duration == .unknown
+            ? .null : .array([.integer(Int(duration.numerator)), .integer(Int(duration.denominator))])
+    }
+}
+
+extension LoopCount {
+    /// `unknown`, `forever`, or the number of plays.
+    var word: String {
+        switch self {
+        case .unknown: "unknown"
+        case .plays(1): "once"
+        case .plays(let count): "\(count) times"
+        case .infinite: "forever"
+        }
+    }
+
+    /// The same for JSON: null, 0 for ever, or the number of plays.
+    var json: JSONValue { self == .unknown ? .null : .integer(plays) }
+}

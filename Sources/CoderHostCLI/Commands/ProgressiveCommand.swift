@@ -1,0 +1,46 @@
+import CoderHost
+import ImageModel
+
+/// Decodes a file as if it arrived slowly, and shows what can be seen when.
+enum ProgressiveCommand: Command {
+    static let specification = CommandSpecification(
+        name: "progressive", summary: "decode a file as if it arrived slowly", operands: "FILE", operandCount: 1...1,
+        examples: [
+            ("coderhost progressive photo.jpg --report", "what can be seen when, and at what cost"),
+            ("coderhost progressive photo.jpg --chunk 4096 -o 'p_{n}.png'", "a picture each time there is more to see"),
+            ("coderhost progressive cat.gif --report --json", "the same for programs"),
+        ],
+        options: [
+            OptionSpecification("--chunk", value: "BYTES", help: "how much arrives at once (default: 16384)"),
+            OptionSpecification(
+                "-o", "--output", value: "TEMPLATE", help: "write each partial picture; {n} counts them, {stem}, {dir}"),
+            OptionSpecification(
+                "--report", help: "compare with decoding the file at once (default without -o)"),
+        ])
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let host = try arguments.host()
+        let chunk = try arguments.integer("--chunk", 1...(1 << 30)) ?? 16_384
+        var target: OutputTarget?
+        if let output = arguments.value("--output") {
+            guard OutputTarget.mentions("n", in: output) else {
+                throw UsageError("\(output) is one name for many pictures", hint: "put {n} into it: 'p_{n}.png'")
+            }
+            target = try OutputTarget(output, arguments)
+        }
+        let file = arguments.operands[0]
+        do throws(CoderError) {
+            let run = try ProgressiveRun(file, host, chunk: chunk, target: target)
+            if arguments.has("--json") {
+                Console.out(run.json.text)
+            } else if arguments.has("--report") || target == nil {
+                run.lines.forEach { Console.out($0) }
+            }
+            if let problem = run.problem { throw problem }
+            return .success
+        } catch {
+            for line in error.lines(file: file) { Console.error(line) }
+            return ExitCode(error.code)
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import CoderHost
+import ImageModel
+
+/// One file that arrived in pieces.
+struct ProgressiveRun {
+    /// Something new that could be seen.
+    private struct Step {
+        var bytes: Int
+        var rows: Int
+        var isComplete: Bool
+        var output: String?
+    }
+
+    private let file: String
+    private let total: Int
+    private var steps: [Step] = []
+    /// After how many bytes each frame could be seen.
+    private var frames: [Int] = []
+    private var headerAt: Int?
+    private var format = ImageFormat("")
+    private var size = PixelSize.zero
+    /// CPU seconds of all updates, and of one decode.
+    private var progressiveCost = 0.0
+    private var singleCost: Double?
+    /// What ended it early.
+    private(set) var problem: CoderError?
+
+    init(_ file: String, _ host: CoderHost, chunk: Int, target: OutputTarget?) throws(CoderError) {
+        self.file = file
+        let whole = try ImageSource(path: file, limits: host.manager.limits)
+        let bytes = whole.bytes(0..<whole.count)
+        total = bytes.count
+        // What loading the plugin costs is no part of decoding.
+        _ = try host.manager.openSession(whole)
+        let picture = try ProgressiveImage(manager: host.manager, capacity: max(1, total), name: file)
+        var at = 0
+        var written = 0
+        do throws(CoderError) {
+            repeat {
+                let end = min(at + chunk, total)
+                try picture.append(Array(bytes[at..<end]))
+                at = end
+                if at == total { picture.finish() }
+                let outcome = try measure { () throws(CoderError) in
+                    try picture.update { part in
+                        Part(
+                            rect: part.changed, isComplete: part.isComplete,
+                            copy: target == nil
+                                ? nil
+                                : Result { () throws(CoderError) in
+                                    try PixelConverter.copy(part.pixels)
+                                })
+                    }
+                }
+                note(picture, at)
+                guard let outcome else { continue }
+                var step = Step(bytes: at, rows: outcome.rect.height, isComplete: outcome.isComplete, output: nil)
+                if let target, let image = picture.image, let copy = outcome.copy {
+                    step.output = try Self.write(try copy.get(), image, file, written, target, host)
+                    written += 1
+                }
+                steps.append(step)
+            } while at < total
+        } catch {
+            problem = error
+        }
+        if problem == nil { problem = picture.image?.problem }
+        if problem == nil, !picture.isPictureComplete {
+            problem =
+                picture.image == nil
+                ? CoderError(.truncated, "the data ends before the header") : .truncated()
+        }
+        singleCost = try? decodeAtOnce(host)
+    }
+
+    private struct Part: Sendable {
+        var rect: PixelRect
+        var isComplete: Bool
+        var copy: Result<PixelBuffer, CoderError>?
+    }
+
+    private mutating func note(_ picture: ProgressiveImage, _ at: Int) {
+        guard let image = picture.image else { return }
+        if headerAt == nil {
+            headerAt = at
+            format = image.format
+            size = image.size
+        }
+        while frames.count < image.frameCount { frames.append(at) }
+        // A still, or a first frame, is there when all of its rows are.
+        if !image.info.isAnimated, !picture.isPictureComplete, image.frameCount == 1 { frames = [] }
+    }
+
+    private mutating func measure<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
+        let start = processorSeconds()
+        defer { progressiveCost += processorSeconds() - start }
+        return try body()
+    }
+
+    private func decodeAtOnce(_ host: CoderHost) throws(CoderError) -> Double {
+        let source = try ImageSource(path: file, limits: host.manager.limits)
+        let start = processorSeconds()
+        try host.manager.withSession(source) { session throws(CoderError) in
+            if session.info.isAnimated { _ = try session.frames() }
+            _ = try session.decodeImage()
+        }
+        return processorSeconds() - start
+    }
+
+    private static func write(
+        _ pixels: PixelBuffer, _ image: AnimatedImage, _ file: String, _ number: Int, _ target: OutputTarget,
+        _ host: CoderHost
+    ) throws(CoderError) -> String {
+        let name = target.path(for: file, number: number, size: pixels.size) { host.manager.fileExtension(of: $0) }
+        let format =
+            name.suffix.map { host.manager.format(named: $0) } ?? host.manager.defaultFormat(hasAlpha: true)
+        let sink = try FileSink(path: name.path, replacing: target.mayReplace, limits: host.manager.limits)
+        let picture = DecodedImage(info: image.info, pixels: pixels, format: image.format, coder: image.coder)
+        try host.manager.encode(picture, to: format, into: sink)
+        try sink.commit()
+        return name.path
+    }
+
+    // MARK: Output
+
+    private func share(_ bytes: Int) -> Double {
+        total == 0 ? 0 : (Double(bytes) * 1000 / Double(total)).rounded() / 1000
+    }
+
+    private var costRatio: Double? {
+        guard let singleCost, singleCost > 0 else { return nil }
+        return (progressiveCost / singleCost * 100).rounded() / 100
+    }
+
+    var json: JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("file", .string(file)), ("format", .string(format.id)), ("bytes", .integer(total)),
+            ("width", .integer(size.width)), ("height", .integer(size.height)),
+            ("header_at", headerAt.map(JSONValue.integer) ?? .null),
+            ("first_pixels_at", steps.first.map { .integer($0.bytes) } ?? .null),
+            ("first_pixels_share", steps.first.map { .real(share($0.bytes)) } ?? .null),
+            (
+                "pictures",
+                .array(
+                    steps.map { step in
+                        .object([
+                            ("bytes", .integer(step.bytes)), ("share", .real(share(step.bytes))),
+                            ("changed_rows", .integer(step.rows)), ("incomplete", .bool(!step.isComplete)),
+                            ("output", step.output.map(JSONValue.string) ?? .null),
+                        ])
+                    })
+            ), ("frames_at", .array(frames.map(JSONValue.integer))),
+            ("cpu_ms", .real((progressiveCost * 10_000).rounded() / 10)),
+            ("cpu_ms_at_once", singleCost.map { .real(($0 * 10_000).rounded() / 10) } ?? .null),
+            ("cost_ratio", costRatio.map(JSONValue.real) ?? .null),
+        ]
+        if let problem { members.append(("error", problem.json)) }
+        return .object(members)
+    }
+
+    var lines: [String] {
+        func percent(_ bytes: Int) -> String { "\(JSONValue.real((share(bytes) * 1000).rounded() / 10).text) %" }
+        var lines = [printable("\(file): \(format) \(size), \(total) bytes")]
+        if let headerAt { lines.append("  header after \(percent(headerAt)) of the bytes") }
+        if let first = steps.first { lines.append("  first pixels after \(percent(first.bytes))") }
+        let places = steps.map { percent($0.bytes) }
+        let shown = places.count > 12 ? places.prefix(6) + ["…"] + places.suffix(5) : places[...]
+        lines.append("  \(steps.count) pictures shown, after \(shown.joined(separator: ", "))")
+        if frames.count > 1 {
+            lines.append(
+                "  \(frames.count) frames, the first after \(percent(frames[0])), the last after "
+                    + percent(frames[frames.count - 1]))
+        }
+        if let singleCost, let costRatio {
+            func ms(_ seconds: Double) -> String { JSONValue.real((seconds * 10_000).rounded() / 10).text }
+            let ratio = JSONValue.real(costRatio).text
+            lines.append("  cost \(ms(progressiveCost)) ms CPU, at once \(ms(singleCost)) ms: \(ratio) times")
+        }
+        return lines
+    }
+}
