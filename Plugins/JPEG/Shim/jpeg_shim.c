@@ -1,5 +1,6 @@
 #include "jpeg_shim.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 
 #include <jpeglib.h>
 #include <jerror.h>
+
+#include "enlarger.h"
 
 /* Rows of one jpeg_read_scanlines or jpeg_write_scanlines call. */
 #define STRIP 8
@@ -43,22 +46,34 @@ static inline uint8_t scaled(uint32_t a, uint32_t b) {
 
 /* ---- decoding ---- */
 
+/* What pixels come out as. */
+typedef struct target {
+    uint32_t format, scale;
+    int      plain;
+} target;
+
 struct jpegs_decoder {
-    struct jpeg_decompress_struct c; /* first: the library's pointer is ours */
+    struct jpeg_decompress_struct c;          /* client_data leads back here, from `view` as well         */
+    struct jpeg_decompress_struct view;       /* other outputs of the same coefficients, see open_view    */
+    struct jpeg_decompress_struct *out;       /* the one of the two that rows come from                   */
+    target                        main_target, view_target, out_target;
     struct jpeg_error_mgr         error;
-    struct jpeg_source_mgr        source;
+    struct jpeg_source_mgr        source, view_source;
     jmp_buf                       jump;
     const uint8_t                *base;
-    size_t                        skip;     /* bytes still to skip once they have arrived              */
-    int                           complete; /* no further byte will come                               */
-    int                           configured; /* format and scale are fixed                            */
-    int                           started;    /* the library has begun                                 */
-    int                           ended;    /* the library was told that the input ends here           */
-    int                           starved;  /* and asked for samples behind that end                   */
-    uint32_t                      ended_at; /* rows that had been written by then                      */
-    uint32_t                      seen;     /* components that a scan was read for, one bit each       */
-    uint32_t                      format;
-    uint8_t                      *strip;    /* CMYK rows on their way to RGB                           */
+    size_t                        head;       /* bytes up to and with the header of the first scan        */
+    size_t                        skip;       /* bytes still to skip once they have arrived               */
+    int                           complete;   /* no further byte will come                                */
+    int                           started;    /* the library has begun                                    */
+    int                           has_view;
+    int                           ended;      /* the library was told that the input ends here            */
+    int                           starved;    /* and asked for samples behind that end                    */
+    uint32_t                      ended_at;   /* rows that had been written by then                       */
+    uint32_t                      seen;       /* components that a scan was read for, one bit each        */
+    JDIMENSION                    strip_width;
+    uint8_t                      *strip;      /* CMYK rows on their way to RGB                            */
+    jpegs_enlarger               *enlarger;   /* of a coarse pass                                         */
+    int                           lent;       /* coefficient arrays that the view was given so far        */
     uint32_t                      warnings;
     char                          message[JMSG_LENGTH_MAX];
     char                          warning[JMSG_LENGTH_MAX];
@@ -67,14 +82,15 @@ struct jpegs_decoder {
 static const JOCTET end_of_image[2] = {0xFF, JPEG_EOI};
 
 static void decoder_exit(j_common_ptr c) {
-    jpegs_decoder *d = (jpegs_decoder *)c;
+    jpegs_decoder *d = c->client_data;
     d->error.format_message(c, d->message);
     longjmp(d->jump, 1);
 }
 
 static void decoder_emit(j_common_ptr c, int level) {
-    jpegs_decoder *d = (jpegs_decoder *)c;
-    if (level >= 0) return;
+    jpegs_decoder *d = c->client_data;
+    /* What a view complains of was said when the header was read for the first time. */
+    if (level >= 0 || c == (j_common_ptr)&d->view) return;
     if (d->ended && d->error.msg_code != JWRN_JPEG_EOF) d->starved = 1;
     if (d->warnings++ == 0) d->error.format_message(c, d->warning);
     d->error.num_warnings++;
@@ -86,7 +102,7 @@ static void source_init(j_decompress_ptr c) { (void)c; }
 static void source_term(j_decompress_ptr c) { (void)c; }
 
 static boolean source_fill(j_decompress_ptr c) {
-    jpegs_decoder *d = (jpegs_decoder *)c;
+    jpegs_decoder *d = c->client_data;
     if (!d->complete) return FALSE;
     if (!d->ended) {
         d->ended = 1;
@@ -101,13 +117,26 @@ static boolean source_fill(j_decompress_ptr c) {
 }
 
 static void source_skip(j_decompress_ptr c, long count) {
-    jpegs_decoder *d = (jpegs_decoder *)c;
+    jpegs_decoder *d = c->client_data;
     if (count <= 0) return;
     size_t wanted = (size_t)count;
     size_t there = d->source.bytes_in_buffer < wanted ? d->source.bytes_in_buffer : wanted;
     d->source.next_input_byte += there;
     d->source.bytes_in_buffer -= there;
     if (!d->ended) d->skip += wanted - there;
+}
+
+/* A view reads the header alone. */
+static boolean view_source_fill(j_decompress_ptr c) {
+    ERREXIT(c, JERR_INPUT_EMPTY);
+    return FALSE;
+}
+
+static void view_source_skip(j_decompress_ptr c, long count) {
+    if (count <= 0) return;
+    if ((size_t)count > c->src->bytes_in_buffer) ERREXIT(c, JERR_INPUT_EMPTY);
+    c->src->next_input_byte += count;
+    c->src->bytes_in_buffer -= (size_t)count;
 }
 
 static int32_t decoder_failure(jpegs_decoder *d) {
@@ -127,6 +156,7 @@ jpegs_decoder *jpegs_decoder_new(void) {
     jpegs_decoder *d = calloc(1, sizeof *d);
     if (!d) return NULL;
     d->c.err = jpeg_std_error(&d->error);
+    d->c.client_data = d;
     d->error.error_exit = decoder_exit;
     d->error.emit_message = decoder_emit;
     d->error.output_message = quiet;
@@ -141,12 +171,15 @@ jpegs_decoder *jpegs_decoder_new(void) {
     d->source.resync_to_restart = jpeg_resync_to_restart;
     d->source.term_source = source_term;
     d->c.src = &d->source;
+    d->out = &d->c;
     return d;
 }
 
 void jpegs_decoder_free(jpegs_decoder *d) {
     if (!d) return;
+    if (d->has_view) jpeg_destroy_decompress(&d->view);
     jpeg_destroy_decompress(&d->c);
+    jpegs_enlarger_free(d->enlarger);
     free(d->strip);
     free(d);
 }
@@ -173,6 +206,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
         return decoder_failure(d);
     }
     if (jpeg_read_header(&d->c, TRUE) == JPEG_SUSPENDED) return JPEGS_NEEDS_INPUT;
+    d->head = (size_t)(d->source.next_input_byte - d->base);
     info->width = d->c.image_width;
     info->height = d->c.image_height;
     info->components = (uint32_t)d->c.num_components;
@@ -191,8 +225,13 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     info->density_x = d->c.X_density;
     info->density_y = d->c.Y_density;
     for (int i = 0; info->multi_scan && i < d->c.num_components; i++) {
+        /* As the library rounds: to whole MCUs of a scan of all components. */
         const jpeg_component_info *p = &d->c.comp_info[i];
-        info->coefficient_bytes += (uint64_t)p->width_in_blocks * p->height_in_blocks * sizeof(JBLOCK);
+        uint64_t across = (uint64_t)p->width_in_blocks + (uint64_t)p->h_samp_factor - 1;
+        uint64_t down = (uint64_t)p->height_in_blocks + (uint64_t)p->v_samp_factor - 1;
+        across -= across % (uint64_t)p->h_samp_factor;
+        down -= down % (uint64_t)p->v_samp_factor;
+        info->coefficient_bytes += across * down * sizeof(JBLOCK);
     }
     return JPEGS_OK;
 }
@@ -201,29 +240,43 @@ static void note_components(jpegs_decoder *d) {
     for (int i = 0; i < d->c.comps_in_scan; i++) d->seen |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
 }
 
+static void aim(j_decompress_ptr c, target t) {
+    int cmyk = c->jpeg_color_space == JCS_CMYK || c->jpeg_color_space == JCS_YCCK;
+    c->out_color_space = cmyk                     ? JCS_CMYK
+                         : t.format == JPEGS_GRAY ? JCS_GRAYSCALE
+                         : t.format == JPEGS_RGBA ? JCS_EXT_RGBA
+                         : t.format == JPEGS_BGRA ? JCS_EXT_BGRA
+                                                  : JCS_EXT_RGB;
+    c->scale_num = t.scale;
+    c->scale_denom = 8;
+    c->buffered_image = jpeg_has_multiple_scans(c);
+    if (t.plain) c->do_fancy_upsampling = FALSE;
+}
+
+/* Makes `out` the source of rows of that kind. */
+static int32_t select_output(jpegs_decoder *d, j_decompress_ptr out, target t) {
+    d->out = out;
+    d->out_target = t;
+    if (out->out_color_space == JCS_CMYK && t.format != JPEGS_CMYK && d->strip_width < out->output_width) {
+        free(d->strip);
+        d->strip_width = 0;
+        d->strip = malloc((size_t)out->output_width * 4 * STRIP);
+        if (!d->strip) return JPEGS_NO_MEMORY;
+        d->strip_width = out->output_width;
+    }
+    return JPEGS_OK;
+}
+
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height) {
     GUARD(d);
-    d->format = format;
-    if (!d->configured) {
-        d->configured = 1;
-        int cmyk = d->c.jpeg_color_space == JCS_CMYK || d->c.jpeg_color_space == JCS_YCCK;
-        d->c.out_color_space = cmyk                   ? JCS_CMYK
-                               : format == JPEGS_GRAY ? JCS_GRAYSCALE
-                               : format == JPEGS_RGBA ? JCS_EXT_RGBA
-                               : format == JPEGS_BGRA ? JCS_EXT_BGRA
-                                                      : JCS_EXT_RGB;
-        d->c.scale_num = scale;
-        d->c.scale_denom = 8;
-        d->c.buffered_image = jpeg_has_multiple_scans(&d->c);
-    }
     if (!d->started) {
+        d->main_target = (target){format, scale, 0};
+        aim(&d->c, d->main_target);
         if (!jpeg_start_decompress(&d->c)) return JPEGS_NEEDS_INPUT;
         d->started = 1;
         note_components(d);
-    }
-    if (d->c.out_color_space == JCS_CMYK && format != JPEGS_CMYK && !d->strip) {
-        d->strip = malloc((size_t)d->c.output_width * 4 * STRIP);
-        if (!d->strip) return JPEGS_NO_MEMORY;
+        int32_t status = select_output(d, &d->c, d->main_target);
+        if (status != JPEGS_OK) return status;
     }
     *width = d->c.output_width;
     *height = d->c.output_height;
@@ -243,20 +296,86 @@ int32_t jpegs_decoder_absorb(jpegs_decoder *d) {
     return JPEGS_MORE;
 }
 
-uint32_t jpegs_decoder_scan(const jpegs_decoder *d) { return (uint32_t)d->c.input_scan_number; }
+void jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan) {
+    memset(scan, 0, sizeof *scan);
+    scan->number = (uint32_t)d->c.input_scan_number;
+    for (int i = 0; i < d->c.comps_in_scan; i++) {
+        scan->components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
+    }
+    /* A sequential scan may say anything there. */
+    scan->first = d->c.progressive_mode ? (uint32_t)d->c.Ss : 0;
+    scan->last = d->c.progressive_mode ? (uint32_t)d->c.Se : DCTSIZE2 - 1;
+    scan->high = d->c.progressive_mode ? (uint32_t)d->c.Ah : 0;
+    scan->low = d->c.progressive_mode ? (uint32_t)d->c.Al : 0;
+}
 
-int32_t jpegs_decoder_begin_pass(jpegs_decoder *d) {
+/* ---- a view: another output of the coefficients that the decoder holds ---- */
+
+static jvirt_barray_ptr lend_array(j_common_ptr c, int pool, boolean zero, JDIMENSION blocks, JDIMENSION rows,
+                                   JDIMENSION access) {
+    (void)pool, (void)zero, (void)blocks, (void)rows, (void)access;
+    jpegs_decoder *d = c->client_data;
+    if (d->lent >= d->c.num_components) ERREXIT(c, JERR_BAD_VIRTUAL_ACCESS);
+    return jpeg_read_coefficients(&d->c)[d->lent++];
+}
+
+/* The library fixes scale and colours of an output for good, and holds the coefficients in arrays that it asks its
+   memory manager for, one for each component. So a second decoder reads the header once more, is handed the arrays of
+   the first where it asks for some, and is told that its input is far ahead, so that it never reads a scan: all of
+   that costs some microseconds, and no memory but a few rows. */
+static void open_view(jpegs_decoder *d, target t) {
+    j_decompress_ptr v = &d->view;
+    if (d->has_view) jpeg_destroy_decompress(v);
+    d->has_view = 0;
+    memset(v, 0, sizeof *v);
+    v->err = &d->error;
+    v->client_data = d;
+    jpeg_create_decompress(v);
+    d->has_view = 1;
+    d->view_source = (struct jpeg_source_mgr){
+        d->base, d->head, source_init, view_source_fill, view_source_skip, jpeg_resync_to_restart, source_term};
+    v->src = &d->view_source;
+    jpeg_read_header(v, TRUE);
+    aim(v, t);
+    d->lent = 0;
+    v->mem->request_virt_barray = lend_array;
+    jpeg_start_decompress(v);
+    v->input_scan_number = INT_MAX;
+    v->do_block_smoothing = FALSE;
+    d->view_target = t;
+}
+
+int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t quality,
+                                 uint32_t *width, uint32_t *height) {
     GUARD(d);
-    /* A scan that is still coming in cannot be shown without waiting for the rest of it; the one before it can, and
-       shows the coefficients that have arrived since as well. */
-    int scan = d->c.input_scan_number;
-    if (!jpeg_input_complete(&d->c) && scan > 1) scan--;
-    return jpeg_start_output(&d->c, scan) ? JPEGS_OK : JPEGS_NEEDS_INPUT;
+    int coarse = quality == JPEGS_COARSE;
+    target t = {format, coarse ? 1 : scale, quality != JPEGS_BEST};
+    int main = t.format == d->main_target.format && t.scale == d->main_target.scale && !t.plain;
+    if (!main && (!d->has_view || memcmp(&t, &d->view_target, sizeof t) != 0)) open_view(d, t);
+    int32_t status = select_output(d, main ? &d->c : &d->view, t);
+    if (status != JPEGS_OK) return status;
+    /* Tables are noted when the first scan of a component begins, which a view does not read. */
+    for (int i = 0; !main && i < d->c.num_components; i++) {
+        d->view.comp_info[i].quant_table = d->c.comp_info[i].quant_table;
+    }
+    if (!jpeg_start_output(d->out, main ? d->c.input_scan_number : 1)) return JPEGS_NEEDS_INPUT;
+    *width = coarse ? d->c.image_width : d->out->output_width;
+    *height = coarse ? d->c.image_height : d->out->output_height;
+    jpegs_enlarger_free(d->enlarger);
+    d->enlarger = NULL;
+    if (coarse) {
+        uint32_t channels = format == JPEGS_GRAY ? 1 : format == JPEGS_RGB ? 3 : 4;
+        d->enlarger = jpegs_enlarger_new(d->out->output_width, d->out->output_height, *width, channels);
+        if (!d->enlarger) return JPEGS_NO_MEMORY;
+    }
+    return JPEGS_OK;
 }
 
 int32_t jpegs_decoder_end_pass(jpegs_decoder *d) {
     GUARD(d);
-    return jpeg_finish_output(&d->c) ? JPEGS_OK : JPEGS_NEEDS_INPUT;
+    jpegs_enlarger_free(d->enlarger);
+    d->enlarger = NULL;
+    return jpeg_finish_output(d->out) ? JPEGS_OK : JPEGS_NEEDS_INPUT;
 }
 
 static void invert(uint8_t *row, size_t count) {
@@ -265,9 +384,9 @@ static void invert(uint8_t *row, size_t count) {
 
 /* The file stores ink inverted, so each byte is already 255 - ink. */
 static void cmyk_to_rgb(const jpegs_decoder *d, const uint8_t *in, uint8_t *out) {
-    int r = d->format == JPEGS_BGRA ? 2 : 0;
-    int step = d->format == JPEGS_RGB ? 3 : 4;
-    for (JDIMENSION x = 0; x < d->c.output_width; x++, in += 4, out += step) {
+    int r = d->out_target.format == JPEGS_BGRA ? 2 : 0;
+    int step = d->out_target.format == JPEGS_RGB ? 3 : 4;
+    for (JDIMENSION x = 0; x < d->out->output_width; x++, in += 4, out += step) {
         out[r] = scaled(in[0], in[3]);
         out[1] = scaled(in[1], in[3]);
         out[2 - r] = scaled(in[2], in[3]);
@@ -275,30 +394,48 @@ static void cmyk_to_rgb(const jpegs_decoder *d, const uint8_t *in, uint8_t *out)
     }
 }
 
+/* Writes the next `wanted` rows, at most STRIP; answers how many there were. */
+static JDIMENSION read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, JDIMENSION wanted) {
+    JSAMPROW rows[STRIP];
+    size_t   width = d->out->output_width;
+    int      inked = d->out->out_color_space == JCS_CMYK;
+    int      to_rgb = inked && d->out_target.format != JPEGS_CMYK;
+    for (JDIMENSION i = 0; i < wanted; i++) rows[i] = to_rgb ? d->strip + width * 4 * i : pixels + stride * i;
+    JDIMENSION got = jpeg_read_scanlines(d->out, rows, wanted);
+    for (JDIMENSION i = 0; inked && i < got; i++) {
+        if (to_rgb) {
+            cmyk_to_rgb(d, rows[i], pixels + stride * i);
+        } else {
+            invert(rows[i], width * 4);
+        }
+    }
+    return got;
+}
+
+static int32_t coarse_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count) {
+    for (; count > 0 && *row < d->c.image_height; count--, ++*row) {
+        uint8_t *next = jpegs_enlarger_wants(d->enlarger, *row);
+        if (next && read_strip(d, next, 0, 1) == 0) return JPEGS_NEEDS_INPUT;
+        jpegs_enlarger_row(d->enlarger, *row, pixels + stride * *row);
+    }
+    return JPEGS_OK;
+}
+
 int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count) {
     GUARD(d);
-    size_t width = d->c.output_width;
-    while (count > 0 && d->c.output_scanline < d->c.output_height) {
-        JSAMPROW   rows[STRIP];
+    if (d->enlarger) return coarse_rows(d, pixels, stride, row, count);
+    while (count > 0 && d->out->output_scanline < d->out->output_height) {
+        JDIMENSION at = d->out->output_scanline;
         JDIMENSION wanted = count < STRIP ? count : STRIP;
-        if (wanted > d->c.output_height - d->c.output_scanline) wanted = d->c.output_height - d->c.output_scanline;
-        uint8_t *first = pixels + stride * d->c.output_scanline;
-        for (JDIMENSION i = 0; i < wanted; i++) rows[i] = d->strip ? d->strip + width * 4 * i : first + stride * i;
-        JDIMENSION got = jpeg_read_scanlines(&d->c, rows, wanted);
+        if (wanted > d->out->output_height - at) wanted = d->out->output_height - at;
+        JDIMENSION got = read_strip(d, pixels + stride * at, stride, wanted);
         if (d->starved && !d->c.buffered_image) {
             *row = d->ended_at;
             return JPEGS_TRUNCATED;
         }
         if (got == 0) return JPEGS_NEEDS_INPUT;
-        for (JDIMENSION i = 0; i < got; i++) {
-            if (d->strip) {
-                cmyk_to_rgb(d, rows[i], first + stride * i);
-            } else if (d->format == JPEGS_CMYK) {
-                invert(rows[i], width * 4);
-            }
-        }
         count -= got;
-        *row = d->c.output_scanline;
+        *row = d->out->output_scanline;
     }
     return JPEGS_OK;
 }
