@@ -24,6 +24,13 @@ public final class JPEGDecoder: ImageDecoder {
         var row = 0
         var scans = JPEGScans()
         var isAbsorbed = false
+        /// What the last picture of several scans was made for.
+        var shown: Picture?
+    }
+
+    private struct Picture: Equatable {
+        var format: PixelFormat
+        var scale: Int
     }
 
     public init(_ session: DecoderSession) throws(CoderError) { self.session = session }
@@ -140,6 +147,7 @@ public final class JPEGDecoder: ImageDecoder {
     private func decodeScans(
         _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
+        run?.scans.begin(decompressor.scan)
         while run?.isAbsorbed == false {
             try session.host.checkCancellation()
             let step = try decompressor.absorb()
@@ -167,9 +175,12 @@ public final class JPEGDecoder: ImageDecoder {
     private func preview(
         _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        guard request.wantsPartial, let scans = run?.scans, scans.wantsPicture else { throw .needsInput }
-        try show(decompressor, scale == 8 && !scans.hasDetail ? .coarse : .plain, scale, surface)
-        run?.scans.showed()
+        let picture = Picture(format: surface.format, scale: scale)
+        guard request.wantsPartial, let run, run.scans.wantsPicture || run.scans.hasPicture && run.shown != picture
+        else { throw .needsInput }
+        try show(decompressor, scale == 8 && !run.scans.hasDetail ? .coarse : .plain, scale, surface)
+        self.run?.scans.showed()
+        self.run?.shown = picture
         return .partial(PixelRect(surface.size))
     }
 

@@ -37,6 +37,8 @@ struct JPEGScans {
     private var current: JPEGScan?
     private var pictures = 0
     private var isWorthShowing = false
+    /// Whether there is anything to see at all.
+    private(set) var hasPicture = false
     /// Whether a finished scan brought more than means.
     private(set) var hasDetail = false
 
@@ -53,7 +55,9 @@ struct JPEGScans {
         if last.band.upperBound > 0 { hasDetail = true }
         let isLastBitOfMeans = last.band.upperBound == 0 && last.high > 0
         let isOneOfMany = last.components & 1 == 0 && scan.components & 1 == 0 && last.isSameStep(as: scan)
-        if !isLastBitOfMeans, !isOneOfMany { isWorthShowing = true }
+        if isLastBitOfMeans || isOneOfMany { return }
+        isWorthShowing = true
+        hasPicture = true
     }
 
     /// Notes that a picture was made of all there is.

@@ -69,6 +69,7 @@ struct jpegs_decoder {
     int                           ended;      /* the library was told that the input ends here            */
     int                           starved;    /* and asked for samples behind that end                    */
     uint32_t                      ended_at;   /* rows that had been written by then                       */
+    jpegs_scan                    scan;
     uint32_t                      seen;       /* components that a scan was read for, one bit each        */
     JDIMENSION                    strip_width;
     uint8_t                      *strip;      /* CMYK rows on their way to RGB                            */
@@ -236,8 +237,19 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     return JPEGS_OK;
 }
 
-static void note_components(jpegs_decoder *d) {
-    for (int i = 0; i < d->c.comps_in_scan; i++) d->seen |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
+/* Notes the scan whose header was read. Later on, the library's own fields may be half those of the next one. */
+static void note_scan(jpegs_decoder *d) {
+    d->scan.number = (uint32_t)d->c.input_scan_number;
+    d->scan.components = 0;
+    for (int i = 0; i < d->c.comps_in_scan; i++) {
+        d->scan.components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
+    }
+    d->seen |= d->scan.components;
+    /* A sequential scan may say anything there. */
+    d->scan.first = d->c.progressive_mode ? (uint32_t)d->c.Ss : 0;
+    d->scan.last = d->c.progressive_mode ? (uint32_t)d->c.Se : DCTSIZE2 - 1;
+    d->scan.high = d->c.progressive_mode ? (uint32_t)d->c.Ah : 0;
+    d->scan.low = d->c.progressive_mode ? (uint32_t)d->c.Al : 0;
 }
 
 static void aim(j_decompress_ptr c, target t) {
@@ -274,7 +286,7 @@ int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, u
         aim(&d->c, d->main_target);
         if (!jpeg_start_decompress(&d->c)) return JPEGS_NEEDS_INPUT;
         d->started = 1;
-        note_components(d);
+        note_scan(d);
         int32_t status = select_output(d, &d->c, d->main_target);
         if (status != JPEGS_OK) return status;
     }
@@ -289,25 +301,14 @@ int32_t jpegs_decoder_absorb(jpegs_decoder *d) {
         switch (jpeg_consume_input(&d->c)) {
         case JPEG_SUSPENDED:   return JPEGS_NEEDS_INPUT;
         case JPEG_REACHED_EOI: return JPEGS_OK;
-        case JPEG_REACHED_SOS: note_components(d); return JPEGS_MORE;
+        case JPEG_REACHED_SOS: note_scan(d); return JPEGS_MORE;
         default:               break;
         }
     }
     return JPEGS_MORE;
 }
 
-void jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan) {
-    memset(scan, 0, sizeof *scan);
-    scan->number = (uint32_t)d->c.input_scan_number;
-    for (int i = 0; i < d->c.comps_in_scan; i++) {
-        scan->components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
-    }
-    /* A sequential scan may say anything there. */
-    scan->first = d->c.progressive_mode ? (uint32_t)d->c.Ss : 0;
-    scan->last = d->c.progressive_mode ? (uint32_t)d->c.Se : DCTSIZE2 - 1;
-    scan->high = d->c.progressive_mode ? (uint32_t)d->c.Ah : 0;
-    scan->low = d->c.progressive_mode ? (uint32_t)d->c.Al : 0;
-}
+void jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan) { *scan = d->scan; }
 
 /* ---- a view: another output of the coefficients that the decoder holds ---- */
 
