@@ -49,7 +49,7 @@ static inline void widen(const uint8_t *restrict small, uint32_t width, uint32_t
     for (uint32_t i = 0; i < 4 * channels; i++) *large++ = small[i % channels];
 }
 
-/* `weight` sixteenths of `below`, the others of `above`; both factors of a product fit in 16 bits, as vectors like it. */
+/* `weight` sixteenths of `below`, the others of `above`; products fit in 16 bits, as vectors like it. */
 static void mix(const uint8_t *restrict above, const uint8_t *restrict below, uint16_t weight, size_t count,
                 uint8_t *restrict row) {
     uint16_t rest = 16 - weight;
