@@ -74,8 +74,8 @@ private let exifWithoutOrientation: [UInt8] =
 
 @Suite struct `JPEG decoding` {
     @Test(arguments: [
-        "baseline-420", "baseline-444-restart", "progressive-422", "arithmetic-420", "sequential-3-scans", "cmyk",
-        "ycck",
+        "baseline-420", "baseline-444-restart", "progressive-422", "progressive-420-restart", "arithmetic-420",
+        "sequential-3-scans", "cmyk", "ycck",
     ])
     func `gives the colours another program gives`(name: String) throws {
         #expect(try decode(file("\(name).jpg"), to: .rgb8) == samples("\(name).ppm"))
@@ -344,62 +344,5 @@ private let exifWithoutOrientation: [UInt8] =
             if (try? JPEGDecoder(session(copy)).readHeader().size.area ?? .max) ?? 0 > 1 << 22 { continue }
             #expect(allowed.contains(failure(copy)), "byte \(at)")
         }
-    }
-}
-
-@Suite struct `JPEG that is still arriving` {
-    /// Feeds a file in steps and returns what every call that changed something answered.
-    private func feed(_ name: String, step: Int, into buffer: inout PixelBuffer?) throws -> [DecodeOutcome] {
-        // The library skips this segment, also where its end has not arrived.
-        let bytes = try inserting(segment(0xE5, [UInt8](repeating: 0xFF, count: 500)), into: file(name))
-        let source = ByteSource(bytes, arrived: 0)
-        let decoder = try JPEGDecoder(DecoderSession(source: source))
-        var outcomes: [DecodeOutcome] = []
-        while outcomes.last != .complete {
-            do throws(CoderError) {
-                if buffer == nil { buffer = try PixelBuffer(size: decoder.readHeader().size, format: .rgb8) }
-                if let buffer {
-                    let surface = Surface(buffer)
-                    outcomes.append(try decoder.decode(DecodeRequest(wantsPartial: true), into: surface))
-                }
-            } catch {
-                if error.code != .needsInput { throw error }
-                if source.isComplete { throw CoderError(.misuse, "asks for more than there is") }
-            }
-            if source.available + step < bytes.count { source.arrive(step) } else { source.arrive() }
-        }
-        return outcomes
-    }
-
-    @Test(arguments: [
-        "baseline-420", "baseline-444-restart", "progressive-422", "arithmetic-420", "sequential-3-scans",
-    ])
-    func `ends like one that was complete`(name: String) throws {
-        for step in [1, 7, 300] {
-            var buffer: PixelBuffer?
-            _ = try feed("\(name).jpg", step: step, into: &buffer)
-            #expect(try pixels(#require(buffer)) == samples("\(name).ppm"), "steps of \(step)")
-        }
-    }
-
-    @Test func `shows baseline rows from top to bottom, each once`() throws {
-        var buffer: PixelBuffer?
-        let outcomes = try feed("baseline-444-restart.jpg", step: 40, into: &buffer)
-
-        var next = 0
-        for case .partial(let rect) in outcomes {
-            #expect(rect.y == next && rect.x == 0 && rect.width == 40 && rect.height > 0)
-            next += rect.height
-        }
-        #expect(next > 0 && next <= 24)
-    }
-
-    @Test func `shows each progressive scan once it is whole`() throws {
-        var buffer: PixelBuffer?
-        let outcomes = try feed("progressive-422.jpg", step: 1, into: &buffer)
-
-        // cjpeg writes ten scans for three components; the last is shown by completing.
-        let partials = outcomes.filter { $0 == .partial(PixelRect(PixelSize(40, 24))) }
-        #expect(partials.count == 9 && outcomes.count == 10)
     }
 }

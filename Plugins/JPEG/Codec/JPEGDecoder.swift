@@ -3,24 +3,34 @@ public import ImageModel
 
 /// Decodes JPEG: baseline, extended and progressive, Huffman or arithmetic coding, 8 bits.
 ///
+/// From a growing source, a picture of one scan comes row by row, each once. One of several scans comes as a whole, at
+/// most once for each finished scan and only where the host wants partial pictures; ``JPEGScans`` says for which. What
+/// was read of it stays until the session ends, so that another format or reduction costs one pass over it.
+///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
 public final class JPEGDecoder: ImageDecoder {
     private let session: DecoderSession
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
-    /// What a run that has not ended yet decodes.
     private var run: Run?
 
-    /// The state of a decode that may be called again while the source grows.
+    /// The state of a decode that may be called again, while the source grows or with another request.
     private struct Run {
+        /// What a picture of one scan is decoded to.
         var format: PixelFormat
         var scale: Int
         var reserved = 0
         var row = 0
+        var scans = JPEGScans()
         var isAbsorbed = false
-        /// Scans that the surface shows.
-        var shownScans = 0
+        /// What the last picture of several scans was made for.
+        var shown: Picture?
+    }
+
+    private struct Picture: Equatable {
+        var format: PixelFormat
+        var scale: Int
     }
 
     public init(_ session: DecoderSession) throws(CoderError) { self.session = session }
@@ -61,20 +71,21 @@ public final class JPEGDecoder: ImageDecoder {
             format.numeric == .unorm, format.alpha != .premultiplied
         else { throw CoderError(.misuse, "JPEG is not decoded to \(format)") }
         let scale = Self.scale(of: image.size, for: request.reducedSize ?? image.size)
+        guard Self.reduce(image.size, to: scale) == surface.size else {
+            throw CoderError(.misuse, "the surface is \(surface.size), not \(Self.reduce(image.size, to: scale))")
+        }
 
-        if let old = run, old.format != format || old.scale != scale { close() }
+        if let run, run.format != format || run.scale != scale, header?.isMultiScan == false { close() }
         let (decompressor, header) = try begin()
         if header.needsAllInput, !session.source.isComplete { throw .needsInput }
         if run == nil {
             if header.isMultiScan { try session.host.reserve(bytes: header.coefficientBytes) }
             run = Run(format: format, scale: scale, reserved: header.isMultiScan ? header.coefficientBytes : 0)
         }
-        let size = try decompressor.start(format, scale: scale)
-        guard size == surface.size else {
-            throw CoderError(.misuse, "the surface is \(surface.size), the picture comes out as \(size)")
-        }
+        try decompressor.start(run?.format ?? format, scale: run?.scale ?? scale)
         return header.isMultiScan
-            ? try decodeScans(decompressor, request, surface) : try decodeRows(decompressor, request, surface)
+            ? try decodeScans(decompressor, request, scale, surface)
+            : try decodeRows(decompressor, request, surface)
     }
 
     /// A decompressor that has read the header, and what it read.
@@ -134,52 +145,59 @@ public final class JPEGDecoder: ImageDecoder {
     // MARK: Many scans: all of them first, then the rows
 
     private func decodeScans(
-        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ surface: borrowing Surface
+        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
+        run?.scans.begin(decompressor.scan)
         while run?.isAbsorbed == false {
             try session.host.checkCancellation()
             let step = try decompressor.absorb()
+            let scan = decompressor.scan
             let allowed = session.limits.maxScans
-            if allowed > 0, decompressor.scan > allowed {
-                throw .limit("scans", allowed: allowed, requested: decompressor.scan)
+            if allowed > 0, scan.number > allowed {
+                throw .limit("scans", allowed: allowed, requested: scan.number)
             }
+            run?.scans.begin(scan)
             switch step {
-            case .done, .truncated: run?.isAbsorbed = true
+            case .done, .truncated:
+                run?.isAbsorbed = true
+                if let warning = decompressor.warning { session.host.warn(warning) }
             case .more: break
-            case .needsInput: return try preview(decompressor, request, surface)
+            case .needsInput: return try preview(decompressor, request, scale, surface)
             }
         }
-        try show(decompressor, surface)
-        if let warning = decompressor.warning { session.host.warn(warning) }
-        let isTruncated = decompressor.isTruncated
-        close()
-        if !isTruncated { return .complete }
+        try show(decompressor, .best, scale, surface)
+        if !decompressor.isTruncated { return .complete }
         if request.wantsPartial { return .partial(PixelRect(surface.size)) }
         throw .truncated("the picture ends within its scans")
     }
 
-    /// Shows the scans that are complete, once each.
+    /// Shows what has come since the last picture, if it is worth one.
     private func preview(
-        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ surface: borrowing Surface
+        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        let whole = decompressor.scan - 1
-        guard request.wantsPartial, let run, whole > run.shownScans else { throw .needsInput }
-        try show(decompressor, surface)
-        try decompressor.endPass()
-        self.run?.shownScans = whole
+        let picture = Picture(format: surface.format, scale: scale)
+        guard request.wantsPartial, let run, run.scans.wantsPicture || run.scans.hasPicture && run.shown != picture
+        else { throw .needsInput }
+        try show(decompressor, scale == 8 && !run.scans.hasDetail ? .coarse : .plain, scale, surface)
+        self.run?.scans.showed()
+        self.run?.shown = picture
         return .partial(PixelRect(surface.size))
     }
 
-    private func show(_ decompressor: JPEGDecompressor, _ surface: borrowing Surface) throws(CoderError) {
-        try decompressor.beginPass()
+    private func show(
+        _ decompressor: JPEGDecompressor, _ quality: JPEGDecompressor.Quality, _ scale: Int,
+        _ surface: borrowing Surface
+    ) throws(CoderError) {
+        try decompressor.beginPass(quality, scale: scale, for: surface)
         var row = 0
         while row < surface.size.height {
             try session.host.checkCancellation()
             guard case .done = try decompressor.rows(into: surface, row: &row, count: Self.stripHeight) else {
                 throw CoderError(.misuse, "a complete scan asked for more input")
             }
-            session.host.progress(row, of: surface.size.height)
+            if quality == .best { session.host.progress(row, of: surface.size.height) }
         }
+        try decompressor.endPass()
     }
 
     /// Rows between two questions for cancellation.

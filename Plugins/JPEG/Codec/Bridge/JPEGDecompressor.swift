@@ -13,6 +13,16 @@ import JPEGShim
         case truncated
     }
 
+    /// How good a pass over the coefficients is.
+    enum Quality {
+        /// As the library shows a picture, once all scans are in.
+        case best
+        /// Chroma samples are repeated, which saves a quarter of the time.
+        case plain
+        /// The means of blocks, joined smoothly; only at full size.
+        case coarse
+    }
+
     /// The facts of the frame header.
     struct Header {
         var size: PixelSize
@@ -29,6 +39,8 @@ import JPEGShim
 
     private let source: ByteSource
     private let decoder: OpaquePointer
+    /// Of what comes out.
+    private var size = PixelSize(0, 0)
 
     /// - Throws: `.outOfMemory`.
     init(_ source: ByteSource) throws(CoderError) {
@@ -70,10 +82,10 @@ import JPEGShim
             coefficientBytes: Int(clamping: info.coefficient_bytes))
     }
 
-    /// Fixes format and reduction, and answers the size of the output; legal again once it has begun.
+    /// Fixes format and reduction; legal again once it has begun.
     ///
     /// The corresponding C function is `jpeg_start_decompress`.
-    func start(_ format: PixelFormat, scale: Int) throws(CoderError) -> PixelSize {
+    func start(_ format: PixelFormat, scale: Int) throws(CoderError) {
         lend()
         var width: UInt32 = 0
         var height: UInt32 = 0
@@ -83,7 +95,7 @@ import JPEGShim
         {
             throw .needsInput
         }
-        return PixelSize(Int(width), Int(height))
+        size = PixelSize(Int(width), Int(height))
     }
 
     /// Takes in a slice of a multi-scan picture.
@@ -91,21 +103,48 @@ import JPEGShim
     /// The corresponding C function is `jpeg_consume_input`.
     func absorb() throws(CoderError) -> Step { try step(unsafe jpegs_decoder_absorb(decoder)) }
 
-    /// The scan that is being absorbed, from 1.
-    var scan: Int { unsafe Int(jpegs_decoder_scan(decoder)) }
+    /// The scan that is being absorbed.
+    var scan: JPEGScan {
+        var raw = jpegs_scan()
+        unsafe jpegs_decoder_scan(decoder, &raw)
+        return JPEGScan(
+            number: Int(raw.number), components: raw.components,
+            band: Int(raw.first)...Int(max(raw.first, raw.last)), high: Int(raw.high), low: Int(raw.low))
+    }
 
+    /// Begins the output of what was absorbed so far.
+    ///
     /// The corresponding C function is `jpeg_start_output`.
-    func beginPass() throws(CoderError) { _ = try step(unsafe jpegs_decoder_begin_pass(decoder)) }
+    func beginPass(_ quality: Quality, scale: Int, for surface: borrowing Surface) throws(CoderError) {
+        let code =
+            switch quality {
+            case .best: JPEGS_BEST
+            case .plain: JPEGS_PLAIN
+            case .coarse: JPEGS_COARSE
+            }
+        var width: UInt32 = 0
+        var height: UInt32 = 0
+        if case .needsInput = try step(
+            unsafe jpegs_decoder_begin_pass(
+                decoder, JPEGLibrary.code(surface.format), UInt32(scale), code, &width, &height))
+        {
+            throw CoderError(.misuse, "a complete scan asked for more input")
+        }
+        size = PixelSize(Int(width), Int(height))
+    }
 
     /// The corresponding C function is `jpeg_finish_output`.
     func endPass() throws(CoderError) { _ = try step(unsafe jpegs_decoder_end_pass(decoder)) }
 
     /// Writes at most `count` rows from `row` on and advances it.
     ///
-    /// - Shape: the surface has the size that ``start(_:scale:)`` answered.
+    /// - Shape: the surface has the size of the pass.
     ///
     /// The corresponding C function is `jpeg_read_scanlines`.
     func rows(into surface: borrowing Surface, row: inout Int, count: Int) throws(CoderError) -> Step {
+        guard surface.size == size else {
+            throw CoderError(.misuse, "the surface is \(surface.size), the picture comes out as \(size)")
+        }
         var next = UInt32(row)
         let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
         let status = unsafe jpegs_decoder_rows(decoder, pixels, surface.stride, &next, UInt32(count))

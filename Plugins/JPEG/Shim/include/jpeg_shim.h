@@ -58,13 +58,31 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
 /* Begins with the output reduced to scale/8, scale 1 ... 8, and says its size. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
 
-/* Multi-scan pictures: takes in some rows of blocks. OK: all scans are in. MORE, NEEDS_INPUT or an error. */
-int32_t  jpegs_decoder_absorb(jpegs_decoder *d);
-uint32_t jpegs_decoder_scan(const jpegs_decoder *d);
+/* ---- multi-scan pictures: absorb scans, show what there is in passes ---- */
 
-/* Multi-scan pictures: brackets the output of what was absorbed so far. */
-int32_t jpegs_decoder_begin_pass(jpegs_decoder *d);
+/* The header of a scan, ITU-T T.81 B.2.3. */
+typedef struct jpegs_scan {
+    uint32_t number;      /* from 1                                                    */
+    uint32_t components;  /* one bit for each, by its place in the frame header        */
+    uint32_t first, last; /* coefficients in zigzag order: Ss, Se                      */
+    uint32_t high, low;   /* bits that were there before, bits that stay missing: Ah, Al */
+} jpegs_scan;
+
+/* Takes in some rows of blocks; stops where a scan begins. OK: all scans are in. MORE, NEEDS_INPUT or an error. */
+int32_t jpegs_decoder_absorb(jpegs_decoder *d);
+/* The scan that is being absorbed. */
+void    jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan);
+
+#define JPEGS_BEST   ((uint32_t)0) /* as the library shows a picture: smooth chroma; once all scans are in   */
+#define JPEGS_PLAIN  ((uint32_t)1) /* chroma samples are repeated                                            */
+#define JPEGS_COARSE ((uint32_t)2) /* only the means of 8 x 8 blocks, at full size, joined smoothly; scale 8 */
+
+/* Bracket the output of what was absorbed so far, as often as wanted, each time in another format and scale. */
+int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t quality,
+                                 uint32_t *width, uint32_t *height);
 int32_t jpegs_decoder_end_pass(jpegs_decoder *d);
+
+/* ---- rows of a pass, or of a picture of one scan ---- */
 
 /* Writes up to `count` rows from row `*row` on and advances it; `pixels` is row 0 of the surface. OK: all of them.
    NEEDS_INPUT, TRUNCATED (*row = rows that are whole) or an error. */

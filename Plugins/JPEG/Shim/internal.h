@@ -1,0 +1,79 @@
+/*
+ * internal.h - what the files of this shim share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JPEG_INTERNAL_H
+#define JPEG_INTERNAL_H
+
+#include "jpeg_shim.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+#include "enlarger.h"
+
+/* Rows of one jpeg_read_scanlines or jpeg_write_scanlines call. */
+#define STRIP 8
+
+/* The status for an error of the library. */
+int32_t jpegs_status_of(int code);
+void    jpegs_quiet(j_common_ptr c);
+
+static inline void jpegs_invert(uint8_t *row, size_t count) {
+    for (size_t i = 0; i < count; i++) row[i] = (uint8_t)(255 - row[i]);
+}
+
+/* ---- decoding ---- */
+
+/* What pixels come out as. */
+typedef struct target {
+    uint32_t format, scale;
+    int      plain;
+} target;
+
+struct jpegs_decoder {
+    struct jpeg_decompress_struct c;          /* client_data leads back here, from `view` as well         */
+    struct jpeg_decompress_struct view;       /* other outputs of the same coefficients, see open_view    */
+    struct jpeg_decompress_struct *out;       /* the one of the two that rows come from                   */
+    target                        main_target, view_target, out_target;
+    struct jpeg_error_mgr         error;
+    struct jpeg_source_mgr        source, view_source;
+    jmp_buf                       jump;
+    const uint8_t                *base;
+    size_t                        head;       /* bytes up to and with the header of the first scan        */
+    size_t                        skip;       /* bytes still to skip once they have arrived               */
+    int                           complete;   /* no further byte will come                                */
+    int                           started;    /* the library has begun                                    */
+    int                           has_view;
+    int                           ended;      /* the library was told that the input ends here            */
+    int                           starved;    /* and asked for samples behind that end                    */
+    uint32_t                      ended_at;   /* rows that had been written by then                       */
+    jpegs_scan                    scan;
+    uint32_t                      seen;       /* components that a scan was read for, one bit each        */
+    JDIMENSION                    strip_width;
+    uint8_t                      *strip;      /* CMYK rows on their way to RGB                            */
+    jpegs_enlarger               *enlarger;   /* of a coarse pass                                         */
+    int                           lent;       /* coefficient arrays that the view was given so far        */
+    uint32_t                      warnings;
+    char                          message[JMSG_LENGTH_MAX];
+    char                          warning[JMSG_LENGTH_MAX];
+};
+
+/* What a call of the library that jumped out comes to. */
+int32_t jpegs_decoder_failure(jpegs_decoder *d);
+
+#define GUARD(d) \
+    if (setjmp((d)->jump)) return jpegs_decoder_failure(d)
+
+/* Tells a decoder that has read its header what to make. */
+void jpegs_aim(j_decompress_ptr c, target t);
+/* Makes `out` the source of rows of that kind. */
+int32_t jpegs_select_output(jpegs_decoder *d, j_decompress_ptr out, target t);
+
+#endif

@@ -1,0 +1,231 @@
+#include "internal.h"
+
+/* Rows of blocks that one absorb call takes in; the caller asks for cancellation between two calls. */
+#define SLICE 4
+
+int32_t jpegs_status_of(int code) {
+    switch (code) {
+    case JERR_NO_SOI:
+        return JPEGS_NOT_MINE;
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_BAD_PRECISION:
+    case JERR_COMPONENT_COUNT:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_ARITH_NOTIMPL:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_NOTIMPL:
+    case JERR_NOT_COMPILED:
+    case JERR_IMAGE_TOO_BIG:
+        return JPEGS_UNSUPPORTED;
+    case JERR_OUT_OF_MEMORY:
+        return JPEGS_NO_MEMORY;
+    default:
+        return JPEGS_CORRUPT;
+    }
+}
+
+void jpegs_quiet(j_common_ptr c) { (void)c; }
+
+static void decoder_exit(j_common_ptr c) {
+    jpegs_decoder *d = c->client_data;
+    d->error.format_message(c, d->message);
+    longjmp(d->jump, 1);
+}
+
+static void decoder_emit(j_common_ptr c, int level) {
+    jpegs_decoder *d = c->client_data;
+    /* What a view complains of was said when the header was read for the first time. */
+    if (level >= 0 || c == (j_common_ptr)&d->view) return;
+    if (d->ended && d->error.msg_code != JWRN_JPEG_EOF) d->starved = 1;
+    if (d->warnings++ == 0) d->error.format_message(c, d->warning);
+    d->error.num_warnings++;
+}
+
+static void source_init(j_decompress_ptr c) { (void)c; }
+static void source_term(j_decompress_ptr c) { (void)c; }
+
+static const JOCTET end_of_image[2] = {0xFF, JPEG_EOI};
+
+static boolean source_fill(j_decompress_ptr c) {
+    jpegs_decoder *d = c->client_data;
+    if (!d->complete) return FALSE;
+    if (!d->ended) {
+        d->ended = 1;
+        d->ended_at = c->output_scanline;
+        /* The arithmetic decoder does not say when it runs dry. */
+        if (c->arith_code) d->starved = 1;
+        WARNMS(c, JWRN_JPEG_EOF);
+    }
+    d->source.next_input_byte = end_of_image;
+    d->source.bytes_in_buffer = sizeof end_of_image;
+    return TRUE;
+}
+
+static void source_skip(j_decompress_ptr c, long count) {
+    jpegs_decoder *d = c->client_data;
+    if (count <= 0) return;
+    size_t wanted = (size_t)count;
+    size_t there = d->source.bytes_in_buffer < wanted ? d->source.bytes_in_buffer : wanted;
+    d->source.next_input_byte += there;
+    d->source.bytes_in_buffer -= there;
+    if (!d->ended) d->skip += wanted - there;
+}
+
+int32_t jpegs_decoder_failure(jpegs_decoder *d) {
+    int32_t status = jpegs_status_of(d->error.msg_code);
+    /* ITU-T T.81 B.2.5: a height of 0 announces a DNL marker behind the first scan. */
+    if (d->error.msg_code == JERR_EMPTY_IMAGE && d->c.image_height == 0 && d->c.image_width > 0) {
+        return JPEGS_UNSUPPORTED;
+    }
+    if (d->ended && status == JPEGS_CORRUPT) return JPEGS_TRUNCATED;
+    return status;
+}
+
+jpegs_decoder *jpegs_decoder_new(void) {
+    jpegs_decoder *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->c.err = jpeg_std_error(&d->error);
+    d->c.client_data = d;
+    d->error.error_exit = decoder_exit;
+    d->error.emit_message = decoder_emit;
+    d->error.output_message = jpegs_quiet;
+    if (setjmp(d->jump)) {
+        jpegs_decoder_free(d);
+        return NULL;
+    }
+    jpeg_create_decompress(&d->c);
+    d->source.init_source = source_init;
+    d->source.fill_input_buffer = source_fill;
+    d->source.skip_input_data = source_skip;
+    d->source.resync_to_restart = jpeg_resync_to_restart;
+    d->source.term_source = source_term;
+    d->c.src = &d->source;
+    d->out = &d->c;
+    return d;
+}
+
+void jpegs_decoder_free(jpegs_decoder *d) {
+    if (!d) return;
+    if (d->has_view) jpeg_destroy_decompress(&d->view);
+    jpeg_destroy_decompress(&d->c);
+    jpegs_enlarger_free(d->enlarger);
+    free(d->strip);
+    free(d);
+}
+
+void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t available, int32_t complete) {
+    if (d->ended) return;
+    size_t consumed = d->base ? (size_t)(d->source.next_input_byte - d->base) : 0;
+    if (consumed > available) consumed = available;
+    size_t left = available - consumed;
+    size_t skipped = d->skip < left ? d->skip : left;
+    d->skip -= skipped;
+    d->base = bytes;
+    d->source.next_input_byte = bytes + consumed + skipped;
+    d->source.bytes_in_buffer = left - skipped;
+    d->complete = complete != 0;
+}
+
+int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
+    memset(info, 0, sizeof *info);
+    if (setjmp(d->jump)) {
+        /* The library refuses what is too large for it before anybody can ask for the size. */
+        info->width = d->c.image_width;
+        info->height = d->c.image_height;
+        return jpegs_decoder_failure(d);
+    }
+    if (jpeg_read_header(&d->c, TRUE) == JPEG_SUSPENDED) return JPEGS_NEEDS_INPUT;
+    d->head = (size_t)(d->source.next_input_byte - d->base);
+    info->width = d->c.image_width;
+    info->height = d->c.image_height;
+    info->components = (uint32_t)d->c.num_components;
+    switch (d->c.jpeg_color_space) {
+    case JCS_GRAYSCALE: info->color = JPEGS_GRAY; break;
+    case JCS_RGB:
+    case JCS_YCbCr:     info->color = JPEGS_RGB; break;
+    case JCS_CMYK:
+    case JCS_YCCK:      info->color = JPEGS_CMYK; break;
+    default:            info->color = 0; break;
+    }
+    info->multi_scan = jpeg_has_multiple_scans(&d->c) ? 1 : 0;
+    info->arithmetic = d->c.arith_code ? 1 : 0;
+    info->has_jfif = d->c.saw_JFIF_marker ? 1 : 0;
+    info->density_unit = d->c.density_unit;
+    info->density_x = d->c.X_density;
+    info->density_y = d->c.Y_density;
+    for (int i = 0; info->multi_scan && i < d->c.num_components; i++) {
+        /* As the library rounds: to whole MCUs of a scan of all components. */
+        const jpeg_component_info *p = &d->c.comp_info[i];
+        uint64_t across = (uint64_t)p->width_in_blocks + (uint64_t)p->h_samp_factor - 1;
+        uint64_t down = (uint64_t)p->height_in_blocks + (uint64_t)p->v_samp_factor - 1;
+        across -= across % (uint64_t)p->h_samp_factor;
+        down -= down % (uint64_t)p->v_samp_factor;
+        info->coefficient_bytes += across * down * sizeof(JBLOCK);
+    }
+    return JPEGS_OK;
+}
+
+/* Notes the scan whose header was read. Later on, the library's own fields may be half those of the next one. */
+static void note_scan(jpegs_decoder *d) {
+    d->scan.number = (uint32_t)d->c.input_scan_number;
+    d->scan.components = 0;
+    for (int i = 0; i < d->c.comps_in_scan; i++) {
+        d->scan.components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
+    }
+    d->seen |= d->scan.components;
+    /* A sequential scan may say anything there. */
+    d->scan.first = d->c.progressive_mode ? (uint32_t)d->c.Ss : 0;
+    d->scan.last = d->c.progressive_mode ? (uint32_t)d->c.Se : DCTSIZE2 - 1;
+    d->scan.high = d->c.progressive_mode ? (uint32_t)d->c.Ah : 0;
+    d->scan.low = d->c.progressive_mode ? (uint32_t)d->c.Al : 0;
+}
+
+int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height) {
+    GUARD(d);
+    if (!d->started) {
+        d->main_target = (target){format, scale, 0};
+        jpegs_aim(&d->c, d->main_target);
+        if (!jpeg_start_decompress(&d->c)) return JPEGS_NEEDS_INPUT;
+        d->started = 1;
+        note_scan(d);
+        int32_t status = jpegs_select_output(d, &d->c, d->main_target);
+        if (status != JPEGS_OK) return status;
+    }
+    *width = d->c.output_width;
+    *height = d->c.output_height;
+    return JPEGS_OK;
+}
+
+int32_t jpegs_decoder_absorb(jpegs_decoder *d) {
+    GUARD(d);
+    for (int i = 0; i < SLICE; i++) {
+        switch (jpeg_consume_input(&d->c)) {
+        case JPEG_SUSPENDED:   return JPEGS_NEEDS_INPUT;
+        case JPEG_REACHED_EOI: return JPEGS_OK;
+        case JPEG_REACHED_SOS: note_scan(d); return JPEGS_MORE;
+        default:               break;
+        }
+    }
+    return JPEGS_MORE;
+}
+
+void jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan) { *scan = d->scan; }
+
+int32_t jpegs_decoder_is_truncated(const jpegs_decoder *d) {
+    if (!d->ended) return 0;
+    if (d->starved) return 1;
+    if (!d->c.buffered_image) return 0;
+    for (int i = 0; i < d->c.num_components; i++) {
+        if (!(d->seen & 1u << i)) return 1;
+        /* coef_bits: bits still missing of each coefficient, -1 = all of them. */
+        for (int k = 0; d->c.coef_bits && k < DCTSIZE2; k++) {
+            if (d->c.coef_bits[i][k] != 0) return 1;
+        }
+    }
+    return 0;
+}
+
+const char *jpegs_decoder_message(const jpegs_decoder *d) { return d->message; }
+const char *jpegs_decoder_warning(const jpegs_decoder *d) { return d->warning; }
+uint32_t    jpegs_decoder_warning_count(const jpegs_decoder *d) { return d->warnings; }

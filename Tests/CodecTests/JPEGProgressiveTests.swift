@@ -1,0 +1,396 @@
+import CoderPluginKit
+import ImageModel
+import JPEGCodec
+import TestSupport
+import Testing
+
+private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture("jpeg/\(name)"))) }
+
+/// The samples of a PNM file with the header of libjpeg-turbo's programs: three lines.
+private func samples(_ name: String) throws -> [UInt8] {
+    let bytes = try file(name)
+    return Array(bytes.split(separator: 0x0A, maxSplits: 3, omittingEmptySubsequences: false)[3])
+}
+
+private func pixels(_ buffer: PixelBuffer) -> [UInt8] {
+    (0..<buffer.size.height).flatMap { y in
+        buffer.withRow(y) { row in row.byteOffsets.map { unsafe row.unsafeLoad(fromByteOffset: $0, as: UInt8.self) } }
+    }
+}
+
+/// Where the data of each scan stands, without the header before it.
+private func scans(_ bytes: [UInt8]) -> [Range<Int>] {
+    var found: [Range<Int>] = []
+    var start: Int?
+    var at = 2
+    while at + 2 <= bytes.count {
+        let marker = bytes[at + 1]
+        guard bytes[at] == 0xFF, marker != 0, marker != 0xFF, !(0xD0...0xD7).contains(marker) else {
+            at += 1
+            continue
+        }
+        if let begun = start { found.append(begun..<at) }
+        start = nil
+        if marker == 0xD9 { break }
+        at += 2 + Int(bytes[at + 2]) << 8 + Int(bytes[at + 3])
+        if marker == 0xDA { start = at }
+    }
+    return found
+}
+
+/// The offset behind the header of each scan; where the next one is reached, a scan is known to be whole.
+private func scanStarts(_ bytes: [UInt8]) -> [Int] { scans(bytes).map(\.lowerBound) }
+
+/// A progressive file of ten scans: a soft picture with grain, of any size.
+private func tenScans(_ size: PixelSize) throws -> [UInt8] {
+    let buffer = try PixelBuffer(size: size, format: .rgb8)
+    var noise: UInt32 = 7
+    for y in 0..<size.height {
+        buffer.withMutableRow(y) { row in
+            for offset in row.byteOffsets {
+                noise = noise &* 1_664_525 &+ 1_013_904_223
+                let soft = (offset / 3 + y * (offset % 3)) / 3 % 180
+                row.storeBytes(of: UInt8(soft + Int(noise >> 27)), toByteOffset: offset, as: UInt8.self)
+            }
+        }
+    }
+    let encoder = try JPEGEncoder(EncoderSession(options: ["jpeg.progressive": .bool(true)]))
+    let sink = ByteSink()
+    try encoder.begin(ImageInfo(size: size, nativeFormat: .rgb8), to: sink)
+    let surface = Surface(buffer)
+    try encoder.add(FrameInfo(index: 0, rect: PixelRect(size)), pixels: surface)
+    try encoder.finish()
+    return sink.written
+}
+
+/// A host that feeds a file and asks after every step.
+private final class Download {
+    let bytes: [UInt8]
+    let source: ByteSource
+    let decoder: JPEGDecoder
+    var buffer: PixelBuffer?
+    var format = PixelFormat.rgb8
+    var outcomes: [DecodeOutcome] = []
+    var pictures: Int { outcomes.count { $0 != .complete } }
+
+    init(_ bytes: some Sequence<UInt8>, limits: DecodeLimits = .default) throws {
+        self.bytes = Array(bytes)
+        source = ByteSource(self.bytes, arrived: 0)
+        decoder = try JPEGDecoder(DecoderSession(source: source, limits: limits))
+    }
+
+    /// Lets bytes arrive up to an offset; the last ones complete the source.
+    func arrive(upTo end: Int) {
+        if end < bytes.count { source.arrive(end - source.available) } else { source.arrive() }
+    }
+
+    /// The pixels to decode into, new ones where another kind was asked for.
+    private func pixels(_ size: PixelSize) throws(CoderError) -> PixelBuffer {
+        if let buffer, buffer.size == size, buffer.format == format { return buffer }
+        let new = try PixelBuffer(size: size, format: format)
+        for y in 0..<size.height {
+            new.withMutableRow(y) { row in
+                for at in row.byteOffsets { row.storeBytes(of: 0x5A, toByteOffset: at, as: UInt8.self) }
+            }
+        }
+        buffer = new
+        return new
+    }
+
+    /// Asks once; nil where the decoder needs more.
+    @discardableResult
+    func ask(wantsPartial: Bool = true, reducedTo size: PixelSize? = nil) throws -> DecodeOutcome? {
+        do throws(CoderError) {
+            let header = try decoder.readHeader()
+            let surface = Surface(try pixels(size ?? header.size))
+            outcomes.append(
+                try decoder.decode(DecodeRequest(reducedSize: size, wantsPartial: wantsPartial), into: surface))
+            return outcomes.last
+        } catch {
+            if error.code != .needsInput || source.isComplete { throw error }
+            return nil
+        }
+    }
+
+    /// Feeds all of it, asking after each step.
+    func run(wantsPartial: Bool = true, step: () -> Int) throws {
+        while outcomes.last != .complete {
+            if source.isComplete { throw CoderError(.misuse, "asks for more than there is") }
+            arrive(upTo: source.available + step())
+            try ask(wantsPartial: wantsPartial)
+        }
+    }
+}
+
+/// The sum of squared differences.
+private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
+    zip(one, other).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
+}
+
+@Suite struct `JPEG that is still arriving` {
+    @Test(arguments: [
+        "baseline-420", "baseline-444-restart", "progressive-422", "progressive-420-restart", "arithmetic-420",
+        "sequential-3-scans", "cmyk", "ycck",
+    ])
+    func `ends like one that was complete`(name: String) throws {
+        // The library skips this segment, also where its end has not arrived.
+        let whole = try file("\(name).jpg")
+        let bytes = Array(whole[..<2]) + [0xFF, 0xE5, 1, 0xF6] + [UInt8](repeating: 0xFF, count: 500) + whole[2...]
+        var random = UInt32(name.utf8.count)
+        let steps: [() -> Int] = [
+            { 1 }, { 7 }, { 300 },
+            {
+                random = random &* 1_664_525 &+ 1_013_904_223
+                return 1 + Int(random >> 26)
+            },
+        ]
+        for (index, step) in steps.enumerated() {
+            for wantsPartial in [true, false] {
+                let download = try Download(bytes)
+                try download.run(wantsPartial: wantsPartial, step: step)
+                #expect(try pixels(#require(download.buffer)) == samples("\(name).ppm"), "way \(index)")
+            }
+        }
+    }
+
+    @Test func `shows baseline rows from top to bottom, each once`() throws {
+        let download = try Download(file("baseline-444-restart.jpg"))
+        try download.run { 40 }
+
+        var next = 0
+        for case .partial(let rect) in download.outcomes {
+            #expect(rect.y == next && rect.x == 0 && rect.width == 40 && rect.height > 0)
+            next += rect.height
+        }
+        #expect(next > 0 && next <= 24)
+    }
+
+    @Test(arguments: ["baseline-420", "baseline-444-restart", "progressive-422", "progressive-420-restart", "cmyk"])
+    func `answers any beginning with a part, a wish or an error`(name: String) throws {
+        let whole = try file("\(name).jpg")
+        for length in 0..<whole.count {
+            let growing = try Download(whole)
+            growing.arrive(upTo: length)
+            let outcome = try growing.ask()
+            if let outcome {
+                guard case .partial(let rect) = outcome else {
+                    Issue.record("\(length) bytes are taken for all")
+                    continue
+                }
+                #expect(!rect.isEmpty && rect.y + rect.height <= growing.buffer?.size.height ?? 0)
+            }
+
+            let cut = try Download(Array(whole[..<length]))
+            cut.arrive(upTo: length)
+            do { try cut.ask() } catch let error as CoderError { #expect(error.code == .truncated, "\(length) bytes") }
+        }
+    }
+}
+
+@Suite struct `Progressive JPEG that is still arriving` {
+    /// Of the ten scans that cjpeg and our encoder write for three components, those worth a picture before the last.
+    private static let worthy = [1, 2, 4, 5, 6, 9]
+
+    @Test(arguments: ["progressive-422", "progressive-420-restart"])
+    func `shows a scan once it is whole, but not each for itself`(name: String) throws {
+        let bytes = try file("\(name).jpg")
+        let starts = scanStarts(bytes)
+        try #require(starts.count == 10)
+        let download = try Download(bytes)
+        var shownAt: [Int] = []
+        while download.outcomes.last != .complete {
+            download.arrive(upTo: download.source.available + 1)
+            if case .partial(let rect) = try download.ask() {
+                #expect(rect == PixelRect(PixelSize(40, 24)))
+                shownAt.append(download.source.available)
+            }
+        }
+
+        #expect(shownAt == Self.worthy.map { starts[$0] })
+    }
+
+    @Test func `makes one picture of all scans that a chunk completes`() throws {
+        let bytes = try tenScans(PixelSize(600, 400))
+        let starts = scanStarts(bytes)
+        try #require(starts.count == 10)
+        let chunk = 16 << 10
+        let chunks = Set(Self.worthy.map { (starts[$0] + chunk - 1) / chunk }).filter { $0 * chunk < bytes.count }
+        try #require(chunks.count > 2 && chunks.count < Self.worthy.count)
+        let download = try Download(bytes)
+        try download.run { chunk }
+
+        #expect(download.pictures == chunks.count)
+        #expect(download.outcomes.last == .complete)
+    }
+
+    @Test func `shows colour components of separate scans together, after the first`() throws {
+        let download = try Download(file("sequential-3-scans.jpg"))
+        try download.run { 1 }
+
+        #expect(download.pictures == 1)
+    }
+
+    @Test func `takes no scan of an embedded thumbnail for its own`() throws {
+        let whole = try file("progressive-422.jpg")
+        let body = Array("Exif\0\0".utf8) + whole
+        let bytes =
+            Array(whole[..<2]) + [0xFF, 0xE1, UInt8((body.count + 2) >> 8), UInt8((body.count + 2) & 0xFF)] + body
+            + whole[2...]
+        let download = try Download(bytes)
+        try download.run { 1 }
+
+        #expect(download.pictures == Self.worthy.count)
+        #expect(try pixels(#require(download.buffer)) == samples("progressive-422.ppm"))
+    }
+
+    @Test func `touches nothing before the end where no part is wanted`() throws {
+        let download = try Download(file("progressive-422.jpg"))
+        while download.outcomes.isEmpty {
+            if let buffer = download.buffer { #expect(pixels(buffer).allSatisfy { $0 == 0x5A }) }
+            download.arrive(upTo: download.source.available + 50)
+            try download.ask(wantsPartial: false)
+        }
+
+        #expect(download.outcomes == [.complete])
+    }
+
+    @Test func `never looks worse than before`() throws {
+        let bytes = try tenScans(PixelSize(203, 149))
+        let whole = try Download(bytes)
+        try whole.run { bytes.count }
+        let final = try pixels(#require(whole.buffer))
+
+        let download = try Download(bytes)
+        var errors: [Int] = []
+        while download.outcomes.last != .complete {
+            download.arrive(upTo: download.source.available + 100)
+            if try download.ask() != nil { errors.append(difference(pixels(try #require(download.buffer)), final)) }
+        }
+        #expect(errors.count == 7 && errors == errors.sorted(by: >) && errors.last == 0)
+    }
+
+    @Test(arguments: [PixelSize(203, 149), PixelSize(1, 1), PixelSize(9, 17), PixelSize(4, 5), PixelSize(12, 3)])
+    func `joins the means of blocks smoothly at first`(size: PixelSize) throws {
+        let bytes = try tenScans(size)
+        let starts = scanStarts(bytes)
+        let means = try Download(bytes)
+        means.arrive(upTo: starts[1])
+        let small = PixelSize((size.width + 7) / 8, (size.height + 7) / 8)
+        #expect(try means.ask(reducedTo: small) == .partial(PixelRect(small)))
+        let samples = try pixels(#require(means.buffer))
+
+        let download = try Download(bytes)
+        download.arrive(upTo: starts[1])
+        #expect(try download.ask() == .partial(PixelRect(size)))
+        let shown = try pixels(#require(download.buffer))
+
+        // A mean stands for the centre of its block, 3.5 pixels from its first one.
+        func place(_ at: Int, _ count: Int) -> (low: Int, high: Int, part: Double) {
+            let exact = min(max(0, (Double(at) - 3.5) / 8), Double(count - 1))
+            return (Int(exact), min(Int(exact) + 1, count - 1), exact - exact.rounded(.down))
+        }
+        var worst = 0.0
+        for y in 0..<size.height {
+            let down = place(y, small.height)
+            for x in 0..<size.width {
+                let across = place(x, small.width)
+                for channel in 0..<3 {
+                    func mean(_ y: Int) -> Double {
+                        let row = (0..<small.width).map { Double(samples[(y * small.width + $0) * 3 + channel]) }
+                        return row[across.low] * (1 - across.part) + row[across.high] * across.part
+                    }
+                    let expected = mean(down.low) * (1 - down.part) + mean(down.high) * down.part
+                    worst = max(worst, abs(expected - Double(shown[(y * size.width + x) * 3 + channel])))
+                }
+            }
+        }
+        #expect(worst <= 1)
+    }
+
+    @Test func `shows what there is in another size or format at once`() throws {
+        let bytes = try file("progressive-422.jpg")
+        let download = try Download(bytes)
+        download.arrive(upTo: scanStarts(bytes)[6])
+        let full = PixelSize(40, 24)
+        let small = PixelSize(15, 9)
+
+        #expect(try download.ask() == .partial(PixelRect(full)))
+        #expect(try download.ask() == nil)
+        #expect(try download.ask(reducedTo: small) == .partial(PixelRect(small)))
+        #expect(try download.ask(reducedTo: small) == nil)
+        download.format = PixelFormat(.bgra, alpha: .opaque)
+        #expect(try download.ask() == .partial(PixelRect(full)))
+        download.format = .rgb8
+        download.arrive(upTo: bytes.count)
+        #expect(try download.ask(reducedTo: small) == .complete)
+        #expect(try pixels(#require(download.buffer)) == samples("progressive-422-3of8.ppm"))
+        #expect(try download.ask() == .complete)
+        #expect(try pixels(#require(download.buffer)) == samples("progressive-422.ppm"))
+    }
+
+    @Test func `turns ink to colours in every kind of picture`() throws {
+        let bytes = try file("cmyk-progressive.jpg")
+        let expected = try samples("cmyk-progressive.ppm")
+        let download = try Download(bytes)
+        download.arrive(upTo: scanStarts(bytes)[1])
+        #expect(try download.ask() == .partial(PixelRect(PixelSize(16, 8))))
+        let first = try pixels(#require(download.buffer))
+        // Two blocks of one colour each: what lies outside their centres is theirs alone.
+        for y in 0..<8 {
+            for at in Array(0..<12) + Array(36..<48) {
+                #expect(abs(Int(first[y * 48 + at]) - Int(expected[y * 48 + at])) <= 3)
+            }
+        }
+        download.arrive(upTo: bytes.count)
+        download.format = .cmyk8
+        #expect(try download.ask() == .complete)
+        let ink = try pixels(#require(download.buffer))
+        #expect(zip(ink, [0, 128, 255, 64]).allSatisfy { abs(Int($0) - $1) <= 2 })
+        download.format = .rgb8
+        #expect(try download.ask() == .complete)
+        #expect(try pixels(#require(download.buffer)) == expected)
+    }
+
+    @Test func `shows at most ten pictures before the last`() throws {
+        // A scan may come again; the library only warns of it. The second one is the first of Y 1…5.
+        let bytes = try file("progressive-422.jpg")
+        let data = scans(bytes)
+        let again = (0..<20).flatMap { _ in bytes[data[0].upperBound..<data[1].upperBound] }
+        let download = try Download(bytes[..<data[1].upperBound] + again + bytes[data[1].upperBound...])
+        try download.run { 1 }
+
+        #expect(download.pictures == 10)
+        #expect(try pixels(#require(download.buffer)) == samples("progressive-422.ppm"))
+    }
+
+    @Test func `counts scans while they arrive`() throws {
+        var limits = DecodeLimits.default
+        limits.maxScans = 3
+        let download = try Download(file("progressive-422.jpg"), limits: limits)
+        var code: CoderError.Code?
+        do { try download.run { 1 } } catch let error as CoderError { code = error.code }
+
+        #expect(code == .limitExceeded)
+        #expect(download.source.available == scanStarts(download.bytes)[3])
+    }
+
+    @Test func `leaves the scans of a cut file in the surface`() throws {
+        let whole = try file("progressive-422.jpg")
+        let cut = Array(whole[..<(scanStarts(whole)[6] + 3)])
+        for wantsPartial in [true, false] {
+            let download = try Download(cut)
+            var code: CoderError.Code?
+            do {
+                download.arrive(upTo: cut.count - 1)
+                try download.ask(wantsPartial: wantsPartial)
+                download.arrive(upTo: cut.count)
+                try download.ask(wantsPartial: wantsPartial)
+            } catch let error as CoderError { code = error.code }
+
+            #expect(code == (wantsPartial ? nil : .truncated))
+            #expect(download.outcomes.last == (wantsPartial ? .partial(PixelRect(PixelSize(40, 24))) : nil))
+            let error = difference(try pixels(#require(download.buffer)), try samples("progressive-422.ppm"))
+            #expect(error > 0 && error < 40 * 24 * 3 * 100)
+        }
+    }
+}
