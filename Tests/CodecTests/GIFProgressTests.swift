@@ -21,57 +21,80 @@ private struct Progress: Equatable {
     }
 }
 
-/// Decodes while `chunk` says how many bytes arrive next; everything is repeated that wants more input.
+/// Decodes a source that grows; everything is repeated that wants more input.
+private final class Arrival {
+    let source: ByteSource
+    private let decoder: GIFDecoder
+    private let wantsPartial: Bool
+    private var hasHeader = false
+    private var current: (frame: FrameInfo, buffer: PixelBuffer)?
+    private(set) var result = Progress()
+
+    init(_ file: [UInt8], wantsPartial: Bool, limits: DecodeLimits) throws {
+        source = ByteSource(file, arrived: 0)
+        decoder = try GIFDecoder(DecoderSession(source: source, limits: limits))
+        self.wantsPartial = wantsPartial
+    }
+
+    /// Does the next thing; false behind the last frame.
+    func step() throws(CoderError) -> Bool {
+        if !hasHeader {
+            _ = try decoder.readHeader()
+            hasHeader = true
+        }
+        if let current {
+            try decode(current.frame, current.buffer)
+            return true
+        }
+        guard let frame = try decoder.nextFrame() else { return false }
+        #expect(frame.index == result.frames.count)
+        result.frames.append(frame)
+        result.told.append(source.available)
+        if frame.rect.isEmpty {
+            finish([])
+        } else {
+            current = (frame, try PixelBuffer(size: frame.rect.size, format: .rgba8))
+        }
+        return true
+    }
+
+    private func decode(_ frame: FrameInfo, _ buffer: PixelBuffer) throws(CoderError) {
+        let outcome = try decoder.decode(DecodeRequest(wantsPartial: wantsPartial), into: Surface(buffer))
+        guard case .partial(let rect) = outcome else { return finish(bytesOfRows(buffer)) }
+        #expect(frame.index == 0 && wantsPartial && !rect.isEmpty && PixelRect(buffer.size).contains(rect))
+        result.changes.append(rect)
+        if !source.isComplete { throw .needsInput }
+    }
+
+    private func finish(_ pixels: [UInt8]) {
+        result.pixels.append(pixels)
+        result.done.append(source.available)
+        current = nil
+    }
+
+    func fail(_ code: CoderError.Code) {
+        result.failure = code
+        if let current { result.pixels.append(bytesOfRows(current.buffer)) }
+    }
+}
+
+/// Decodes while `chunk` says how many bytes arrive next.
 private func progress(
     of file: [UInt8], wantsPartial: Bool = true, limits: DecodeLimits = .default, chunk: () -> Int
 ) throws -> Progress {
-    let source = ByteSource(file, arrived: 0)
-    let decoder = try GIFDecoder(DecoderSession(source: source, limits: limits))
-    var result = Progress()
-    var hasHeader = false
-    var current: (frame: FrameInfo, buffer: PixelBuffer)?
-    func more() {
-        let count = chunk()
-        source.arrive(source.available + count < file.count ? count : nil)
-    }
+    let arrival = try Arrival(file, wantsPartial: wantsPartial, limits: limits)
+    let source = arrival.source
     while true {
         do {
-            if !hasHeader {
-                _ = try decoder.readHeader()
-                hasHeader = true
+            if try !arrival.step() { return arrival.result }
+        } catch {
+            guard error.code == .needsInput else {
+                arrival.fail(error.code)
+                return arrival.result
             }
-            if let (frame, buffer) = current {
-                switch try decoder.decode(DecodeRequest(wantsPartial: wantsPartial), into: Surface(buffer)) {
-                case .partial(let rect):
-                    #expect(frame.index == 0 && wantsPartial && !rect.isEmpty && PixelRect(buffer.size).contains(rect))
-                    result.changes.append(rect)
-                    if !source.isComplete { more() }
-                case .complete:
-                    result.pixels.append(bytesOfRows(buffer))
-                    result.done.append(source.available)
-                    current = nil
-                }
-            } else {
-                guard let frame = try decoder.nextFrame() else { return result }
-                #expect(frame.index == result.frames.count)
-                result.frames.append(frame)
-                result.told.append(source.available)
-                if frame.rect.isEmpty {
-                    result.pixels.append([])
-                    result.done.append(source.available)
-                } else {
-                    current = (frame, try PixelBuffer(size: frame.rect.size, format: .rgba8))
-                }
-            }
-        } catch let error as CoderError {
-            if error.code == .needsInput {
-                try #require(!source.isComplete)
-                more()
-                continue
-            }
-            result.failure = error.code
-            if let current { result.pixels.append(bytesOfRows(current.buffer)) }
-            return result
+            try #require(!source.isComplete)
+            let count = chunk()
+            source.arrive(source.available + count < file.count ? count : nil)
         }
     }
 }
