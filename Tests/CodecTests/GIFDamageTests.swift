@@ -39,6 +39,48 @@ import Testing
         #expect(try decodeGIF(long.bytes).frames[0].pixels == handmadeRGBA([1, 2, 3, 1]))
     }
 
+    @Test func `may have a screen without area: it is as large as the first frame needs`() throws {
+        for (width, height) in [(0, 0), (3, 0), (0, 4)] {
+            var file = HandmadeGIF(width, height)
+            file.frame(1, 2, 2, 2, [1, 2, 3, 1])
+            file.frame(0, 0, 9, 1, [1, 2, 3, 1, 1, 1, 1, 1, 1])
+            file.end()
+            #expect(try decodeGIF(file.bytes).info.size == PixelSize(3, 4))
+        }
+    }
+
+    @Test(arguments: 0...7) func `may ask for any disposal`(_ stored: Int) throws {
+        var file = HandmadeGIF(1, 1)
+        file.control(delay: 1, disposal: UInt8(stored))
+        file.frame(0, 0, 1, 1, [1])
+        file.frame(0, 0, 1, 1, [2])
+        file.end()
+        let (info, frames) = try decodeGIF(file.bytes)
+        let expected: [Disposal] = [.keep, .keep, .background, .previous, .previous, .keep, .keep, .keep]
+        #expect(frames.map(\.info.disposal) == [expected[stored], .keep])
+        // Nothing is under the second frame when the first is taken away.
+        #expect(info.hasAlpha == (expected[stored] != .keep))
+    }
+
+    @Test func `is seen through only where something is missing`() throws {
+        var file = HandmadeGIF(2, 1)
+        file.frame(0, 0, 2, 1, [1, 2])
+        file.control(delay: 1, disposal: 3, transparent: 1)
+        file.frame(0, 0, 2, 1, [1, 2])
+        file.control(delay: 1, disposal: 2)
+        file.frame(0, 0, 1, 1, [1])
+        file.end()
+        // Drawn over a full first frame, and the last one is taken away by nobody.
+        #expect(try !decodeGIF(file.bytes).info.hasAlpha)
+        let decoder = try GIFDecoder(DecoderSession(source: ByteSource(file.bytes)))
+        _ = try decoder.readHeader()
+        #expect(decoder.pixelFormats == [.rgba8])
+        file.bytes.removeLast()
+        file.frame(0, 0, 1, 1, [1])
+        file.end()
+        #expect(try decodeGIF(file.bytes).info.hasAlpha)
+    }
+
     @Test func `may have frames without area`() throws {
         var file = HandmadeGIF(2, 2)
         file.frame(0, 0, 0, 2, [])
@@ -88,7 +130,9 @@ import Testing
 
     @Test func `is refused where it cannot be meant`() {
         #expect(gifFailure(Array("GIF88a".utf8) + [1, 0, 1, 0, 0, 0, 0]) == .notMine)
-        #expect(gifFailure(HandmadeGIF(0, 1).bytes) == .corrupt)
+        var flat = HandmadeGIF(0, 1)
+        flat.frame(0, 0, 0, 1, [])
+        #expect(gifFailure(flat.bytes) == .corrupt)
         var empty = HandmadeGIF(1, 1)
         empty.end()
         #expect(gifFailure(empty.bytes) == .corrupt)
@@ -140,32 +184,6 @@ import Testing
                 }
             }
         }
-    }
-
-    @Test func `waits for frames that have not arrived`() throws {
-        var file = Self.file
-        file.frame(0, 0, 2, 2, [3, 3, 3, 3])
-        file.end()
-        let source = ByteSource(file.bytes, arrived: 0)
-        let decoder = try GIFDecoder(DecoderSession(source: source))
-        var header: ImageInfo?
-        var frames: [DecodedFrame] = []
-        var isDone = false
-        while !isDone {
-            do {
-                if header == nil { header = try decoder.readHeader() }
-                if let frame = try decoder.nextFrame() {
-                    frames.append(try gifPixels(of: frame, decoder))
-                } else {
-                    isDone = true
-                }
-            } catch let error as CoderError where error.code == .needsInput {
-                try #require(!source.isComplete)
-                source.arrive(1)
-            }
-        }
-        #expect(header?.frameCount == nil && header?.size == PixelSize(2, 2))
-        #expect(frames.map(\.pixels) == [handmadeRGBA([1, 2, 3, 1]), handmadeRGBA([3, 3, 3, 3])])
     }
 }
 

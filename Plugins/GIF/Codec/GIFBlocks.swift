@@ -1,34 +1,13 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// One picture as it stands in the file.
+/// Walks the blocks of a GIF without looking into the pixels, and never over the same bytes twice.
 ///
-///     2C | left, top, width, height (2 each) | flags | colours (3 × 2ⁿ) | code size | { n, n bytes } | 0
-///
-/// - Source: GIF89a specification, sections 20 … 23.
-struct GIFFrame {
-    var rect: PixelRect
-    /// 1/100 s.
-    var delay: UInt16 = 0
-    /// As stored, 0 … 7.
-    var disposal: UInt8 = 0
-    var transparentIndex: UInt8?
-    var isInterlaced: Bool
-    /// Where its colours stand; nil when there are none, here or for all.
-    var palette: Range<Int>?
-    /// Where the code size stands.
-    var dataOffset: Int
-    /// Behind the last data block; nil when the file ends before.
-    var dataEnd: Int?
-}
-
-/// Walks the blocks of a GIF without looking into the pixels.
-///
-/// A block is noted only when all of it is there, so the walk can be repeated once the source has grown.
+/// A block is noted only when all of it is there, so the walk goes on where it was once the source has grown.
 struct GIFScanner {
     private let source: ByteSource
     private let limits: DecodeLimits
-    private(set) var position = 13
+    private(set) var position = 0
     private(set) var canvas = PixelSize.zero
     private(set) var globalPalette: Range<Int>?
     private(set) var backgroundIndex: UInt8 = 0
@@ -39,6 +18,12 @@ struct GIFScanner {
     private(set) var frames: [GIFFrame] = []
     /// A frame whose data has not arrived to its end.
     private(set) var openFrame: GIFFrame?
+    /// Whether a frame has an index for "not drawn".
+    private(set) var hasTransparentIndex = false
+    /// Whether a frame before the last takes away what it or an earlier one has drawn.
+    private(set) var uncovers = false
+    /// Bytes of the largest palette in use; 768 stands for none at all.
+    private(set) var largestPalette = 0
     private(set) var comments: [Range<Int>] = []
     private(set) var xmp: Range<Int>?
     private(set) var profile: Range<Int>?
@@ -46,15 +31,23 @@ struct GIFScanner {
     /// What was off, for the user.
     private var warnings: [String] = []
     /// The graphic control that waits for its frame.
-    private var control: (delay: UInt16, disposal: UInt8, transparentIndex: UInt8?)?
+    private var control: GIFFrame.Control?
+    /// How far the walk over a row of data blocks has come.
+    private var walk = (start: 0, position: 0)
+
+    /// More comments than this are not kept: each costs more memory than bytes in the file.
+    private static let mostComments = 1024
+    /// Bytes looked at in one go, of a source that has to read them.
+    private static let piece = 1 << 16
 
     init(_ source: ByteSource, limits: DecodeLimits) {
         self.source = source
         self.limits = limits
     }
 
-    /// Reads the signature and the logical screen (sections 17 … 19).
+    /// Reads the signature and the logical screen (sections 17 … 19), once.
     mutating func readScreen() throws(CoderError) {
+        if position > 0 { return }
         var reader = ByteReader(source)
         // GIF87a, GIF89a
         let isGIF = try reader.consume([0x47, 0x49, 0x46, 0x38])
@@ -64,8 +57,9 @@ struct GIFScanner {
         let flags = try reader.u8()
         backgroundIndex = try reader.u8()
         aspect = try reader.u8()
-        if canvas.isEmpty { throw .corrupt("the canvas is empty", at: 6) }
-        globalPalette = try palette(flags, &reader)
+        let start = reader.offset
+        try reader.skip(GIFFrame.paletteBytes(flags))
+        globalPalette = reader.offset == start ? nil : start..<reader.offset
         position = reader.offset
     }
 
@@ -79,9 +73,8 @@ struct GIFScanner {
                 if limits.maxFrames > 0, frames.count >= limits.maxFrames {
                     throw .limit("frames", allowed: limits.maxFrames, requested: frames.count + 1)
                 }
-                frames.append(frame)
-                frames[frames.count - 1].dataEnd = end
-                openFrame = nil
+                openFrame?.dataEnd = end
+                closeFrame()
                 position = end
                 return true
             }
@@ -93,14 +86,21 @@ struct GIFScanner {
     /// Walks until the first frame has begun.
     mutating func findFirstFrame() throws(CoderError) {
         while frames.isEmpty, openFrame == nil, !isFinished { try readBlock() }
-        if frames.isEmpty, openFrame == nil { throw .corrupt("the file holds no frame", at: position) }
+        guard let first = frames.first ?? openFrame else {
+            throw .corrupt("the file holds no frame", at: position)
+        }
+        // A screen without area is as large as the first picture needs, as in browsers.
+        if canvas.width == 0 { canvas.width = first.rect.x + first.rect.width }
+        if canvas.height == 0 { canvas.height = first.rect.y + first.rect.height }
+        if canvas.isEmpty || canvas.width > 0xFFFF || canvas.height > 0xFFFF {
+            throw .corrupt("the canvas is empty", at: 6)
+        }
     }
 
     /// Counts the frame whose data is cut off and ends the walk; false when there is none.
     mutating func keepOpenFrame() -> Bool {
         guard let openFrame, !openFrame.rect.isEmpty else { return false }
-        frames.append(openFrame)
-        self.openFrame = nil
+        closeFrame()
         isFinished = true
         return true
     }
@@ -110,9 +110,18 @@ struct GIFScanner {
         return warnings
     }
 
+    private mutating func closeFrame() {
+        guard let frame = openFrame else { return }
+        if let before = frames.last, before.disposal == .background || frames.count == 1 && before.disposal != .keep {
+            uncovers = true
+        }
+        frames.append(frame)
+        openFrame = nil
+    }
+
     private mutating func readBlock() throws(CoderError) {
         var reader = ByteReader(source, at: position)
-        if position >= source.available, source.isComplete, !frames.isEmpty {
+        if !frames.isEmpty, position >= source.available, source.isComplete, position >= source.available {
             warnings.append("the file ends without a trailer")
             isFinished = true
             return
@@ -131,19 +140,22 @@ struct GIFScanner {
     }
 
     private mutating func readDescriptor(_ reader: inout ByteReader) throws(CoderError) {
-        let (x, y) = (Int(try reader.u16LE()), Int(try reader.u16LE()))
-        let (width, height) = (Int(try reader.u16LE()), Int(try reader.u16LE()))
-        if limits.maxPixels > 0, width * height > limits.maxPixels {
-            throw .limit("pixels", allowed: limits.maxPixels, requested: width * height)
+        let (x, y) = (try reader.u16LE(), try reader.u16LE())
+        let (width, height) = (try reader.u16LE(), try reader.u16LE())
+        let area = Int(width) * Int(height)
+        if limits.maxPixels > 0, area > limits.maxPixels {
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
         let flags = try reader.u8()
-        let local = try palette(flags, &reader)
+        try reader.skip(GIFFrame.paletteBytes(flags))
         let dataOffset = reader.offset
         _ = try reader.u8()
-        openFrame = GIFFrame(
-            rect: PixelRect(x: x, y: y, width: width, height: height), delay: control?.delay ?? 0,
-            disposal: control?.disposal ?? 0, transparentIndex: control?.transparentIndex,
-            isInterlaced: flags & 0x40 != 0, palette: local ?? globalPalette, dataOffset: dataOffset)
+        let frame = GIFFrame(
+            x: x, y: y, width: width, height: height, flags: flags, control: control ?? GIFFrame.Control(),
+            dataOffset: dataOffset)
+        if control?.transparentIndex != nil { hasTransparentIndex = true }
+        largestPalette = max(largestPalette, (frame.palette ?? globalPalette)?.count ?? 768)
+        openFrame = frame
         control = nil
     }
 
@@ -157,15 +169,22 @@ struct GIFScanner {
         case 0xF9 where size >= 4:
             // Section 23: flags, delay, transparent index
             let flags = source[start + 1]
-            control = (
-                UInt16(source[start + 2]) | UInt16(source[start + 3]) << 8, flags >> 2 & 7,
-                flags & 1 != 0 ? source[start + 4] : nil
-            )
-        case 0xFE: comments.append(start..<end)
+            control = GIFFrame.Control(
+                delay: UInt16(source[start + 2]) | UInt16(source[start + 3]) << 8, disposal: flags >> 2 & 7,
+                transparentIndex: flags & 1 != 0 ? source[start + 4] : nil)
+        case 0xFE: noteComment(start..<end)
         case 0xFF where size == 11: readApplication(source.bytes(start + 1..<start + 12), start + 12..<end)
         // Plain text is drawn by nobody; it uses up the graphic control in front of it (section 25).
         case 0x01: control = nil
         default: break
+        }
+    }
+
+    private mutating func noteComment(_ range: Range<Int>) {
+        if comments.count < Self.mostComments {
+            comments.append(range)
+        } else if comments.count == Self.mostComments, warnings.isEmpty {
+            warnings.append("there are more than \(Self.mostComments) comments; the rest is left out")
         }
     }
 
@@ -181,26 +200,26 @@ struct GIFScanner {
         }
     }
 
-    private func palette(_ flags: UInt8, _ reader: inout ByteReader) throws(CoderError) -> Range<Int>? {
-        guard flags & 0x80 != 0 else { return nil }
-        let count = 3 * (2 << Int(flags & 7))
-        let start = reader.offset
-        try reader.skip(count)
-        return start..<start + count
-    }
-
     /// The position behind the terminator of a row of data blocks; nil when it has not arrived.
-    private func endOfBlocks(from start: Int) -> Int? {
+    private mutating func endOfBlocks(from start: Int) -> Int? {
+        var position = walk.start == start ? walk.position : start
         let available = source.available
-        if start >= available { return nil }
-        return source.withBytes(start..<available) { bytes in
-            var offset = 0
-            while offset < bytes.byteCount {
-                let size = Int(bytes.byte(at: offset))
-                offset += 1 + size
-                if size == 0 { return start + offset }
+        while position < available {
+            let first = position
+            let isEnded = source.withBytes(first..<min(available, first + Self.piece)) { bytes in
+                var offset = 0
+                while offset < bytes.byteCount {
+                    let size = Int(bytes.byte(at: offset))
+                    offset += 1 + size
+                    if size == 0 { break }
+                    position = first + offset
+                }
+                // Only a terminator leaves the two apart.
+                return position != first + offset
             }
-            return nil
+            if isEnded { return position + 1 }
         }
+        walk = (start, position)
+        return nil
     }
 }

@@ -2,17 +2,21 @@ public import CoderPluginKit
 public import ImageModel
 
 /// Decodes GIF, frame by frame as stored; nothing is composited.
+///
+/// The first frame is told as soon as it has begun, and its rows as they arrive; the others when they are whole.
 public final class GIFDecoder: AnimationDecoder {
     private let source: ByteSource
     private let limits: DecodeLimits
     private let host: HostServices
     private var scanner: GIFScanner
+    private let lzw = LZWDecoder()
     private var info: ImageInfo?
     /// What is wrong behind the last frame that is whole; told when that frame is asked for.
     private var tailError: CoderError?
     private var nextIndex = 0
-    private var current: GIFFrame?
-    private var currentIndex = 0
+    private var currentIndex: Int?
+    /// The decode that is under way.
+    private var run: GIFFrameDecoder?
 
     public init(_ session: DecoderSession) throws(CoderError) {
         source = session.source
@@ -33,7 +37,8 @@ public final class GIFDecoder: AnimationDecoder {
         var info = ImageInfo(size: scanner.canvas, nativeFormat: .rgba8, hasAlpha: hasAlpha(frameCount))
         info.frameCount = frameCount
         info.isAnimated = frameCount.map { $0 > 1 } ?? (scanner.storedLoopCount != nil)
-        info.bitDepth = bitDepth
+        // Bits of an index of the largest palette.
+        info.bitDepth = (scanner.largestPalette / 3).trailingZeroBitCount
         // The number stored is that of repetitions; without one the pictures are shown once.
         info.loopCount =
             switch scanner.storedLoopCount {
@@ -58,53 +63,76 @@ public final class GIFDecoder: AnimationDecoder {
     }
 
     public var pixelFormats: [PixelFormat] {
-        info?.hasAlpha == false ? [.rgba8, .rgb8] : [.rgba8]
+        info?.hasAlpha == false && !scanner.hasTransparentIndex ? [.rgba8, .rgb8] : [.rgba8]
     }
 
+    // MARK: Frames
+
     public func nextFrame() throws(CoderError) -> FrameInfo? {
-        while nextIndex >= scanner.frames.count {
-            if let tailError { throw tailError }
-            if try !scanner.advance() {
-                scanner.takeWarnings().forEach(host.warn)
-                return nil
-            }
+        run = nil
+        guard try find(nextIndex), let frame = frame(nextIndex) else {
+            scanner.takeWarnings().forEach(host.warn)
+            return nil
         }
-        let frame = scanner.frames[nextIndex]
-        current = frame
         currentIndex = nextIndex
         defer { nextIndex += 1 }
-        let disposal: Disposal =
-            switch frame.disposal {
-            case 2: .background
-            // 3 is section 23's "restore to previous"; 4 is what an early writer took for it.
-            case 3, 4: .previous
-            default: .keep
-            }
         return FrameInfo(
-            index: nextIndex, rect: frame.rect, duration: FrameDuration(UInt32(frame.delay), over: 100), blend: .over,
-            disposal: disposal, hasAlpha: frame.transparentIndex != nil, isIndependent: true)
+            index: nextIndex, rect: frame.rect, duration: FrameDuration(UInt32(frame.control.delay), over: 100),
+            blend: frame.blend(on: scanner.canvas), disposal: frame.disposal,
+            hasAlpha: frame.control.transparentIndex != nil, isIndependent: true)
     }
 
     public func seek(toFrame index: Int) throws(CoderError) -> Int {
-        while index >= scanner.frames.count {
-            if let tailError { throw tailError }
-            if try !scanner.advance() {
-                throw .invalidArgument("there is no frame \(index)", hint: "there are \(scanner.frames.count)")
-            }
+        run = nil
+        let index = max(0, index)
+        guard try find(index) else {
+            throw .invalidArgument("there is no frame \(index)", hint: "there are \(scanner.frames.count)")
         }
-        nextIndex = max(0, index)
-        return nextIndex
+        currentIndex = nil
+        nextIndex = index
+        return index
     }
 
     public func decode(
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        guard let current, surface.size == current.rect.size, pixelFormats.contains(surface.format) else {
-            throw CoderError(.misuse, "the surface does not fit the frame")
+        guard let index = currentIndex, let frame = frame(index), surface.size == frame.rect.size,
+            pixelFormats.contains(surface.format)
+        else { throw CoderError(.misuse, "the surface does not fit the frame") }
+        let run: GIFFrameDecoder
+        if let unfinished = self.run, unfinished.isFilling(surface) {
+            run = unfinished
+        } else {
+            let target = GIFFrameDecoder.Target(
+                frame: frame, palette: frame.palette ?? scanner.globalPalette, isFirst: index == 0,
+                clearsRest: index == 0 || frame.blend(on: scanner.canvas) == .over,
+                isCoarse: request.wantsPartial && frame.dataEnd == nil)
+            run = try GIFFrameDecoder(target, source: source, host: host, lzw: lzw, surface)
+            self.run = run
         }
-        let decoder = GIFFrameDecoder(source: source, host: host, frame: current, isFirst: currentIndex == 0)
-        try decoder.decode(into: surface)
-        return .complete
+        let outcome = try run.decode(into: surface, upTo: frame.dataEnd, wantsPartial: request.wantsPartial)
+        if outcome == .complete { self.run = nil }
+        return outcome
+    }
+
+    /// Walks on until frame `index` may be told; false when there is none.
+    private func find(_ index: Int) throws(CoderError) -> Bool {
+        while frame(index) == nil {
+            if let tailError { throw tailError }
+            do throws(CoderError) {
+                if try !scanner.advance() { return false }
+            } catch {
+                // The rows of a first frame that is cut are worth showing; decode tells whether some are missing.
+                guard error.code == .truncated, scanner.frames.isEmpty, scanner.keepOpenFrame() else { throw error }
+            }
+        }
+        return true
+    }
+
+    /// A frame that may be told: the first one has begun, any other is whole.
+    private func frame(_ index: Int) -> GIFFrame? {
+        if index < scanner.frames.count { return scanner.frames[index] }
+        return index == 0 ? scanner.openFrame : nil
     }
 
     // MARK: Facts
@@ -117,7 +145,6 @@ public final class GIFDecoder: AnimationDecoder {
         } catch {
             guard error.code == .truncated || error.code == .corrupt else { throw error }
             if scanner.frames.isEmpty {
-                // The rows that are there are worth showing; decode tells whether some are missing.
                 guard error.code == .truncated, scanner.keepOpenFrame() else { throw error }
                 return
             }
@@ -125,15 +152,10 @@ public final class GIFDecoder: AnimationDecoder {
         }
     }
 
+    /// Whether the canvas may be seen through, now or later.
     private func hasAlpha(_ frameCount: Int?) -> Bool {
         guard frameCount != nil, let first = scanner.frames.first else { return true }
-        if !first.rect.contains(PixelRect(scanner.canvas)) { return true }
-        return scanner.frames.contains { $0.transparentIndex != nil || scanner.frames.count > 1 && $0.disposal == 2 }
-    }
-
-    /// Bits of an index of the largest palette.
-    private var bitDepth: Int {
-        let sizes = (scanner.frames + [scanner.openFrame].compactMap { $0 }).map { ($0.palette?.count ?? 768) / 3 }
-        return (sizes.max() ?? 256).trailingZeroBitCount
+        return !first.rect.contains(PixelRect(scanner.canvas)) || first.control.transparentIndex != nil
+            || scanner.uncovers
     }
 }

@@ -1,132 +1,104 @@
 internal import CoderPluginKit
 internal import ImageModel
 
-/// Turns the codes of one frame into the pixels of a surface.
-struct GIFFrameDecoder {
+/// Turns the codes of one frame into the pixels of a surface, as far as they have arrived.
+final class GIFFrameDecoder {
+    /// What is decoded, and how.
+    struct Target {
+        var frame: GIFFrame
+        /// Where its colours stand; nil when there are none.
+        var palette: Range<Int>?
+        /// Whether there is nothing to show without this frame.
+        var isFirst: Bool
+        /// Whether pixels that are missing are made transparent; else what is in the surface shows through.
+        var clearsRest: Bool
+        /// Whether rows of an interlaced picture stand for those below them until these come.
+        var isCoarse: Bool
+    }
+
     private let source: ByteSource
     private let host: HostServices
-    private let frame: GIFFrame
-    private let isFirst: Bool
-    /// RGBA in memory order, by index.
-    private let colors: [UInt32]
+    private let target: Target
+    private let lzw: LZWDecoder
+    private let painter: GIFPainter
 
-    private static let black = UInt32(0xFF00_0000).littleEndian
+    private static let black: UInt32 = 0xFF00_0000
 
-    /// - Parameter isFirst: whether there is nothing to show without this frame.
-    init(source: ByteSource, host: HostServices, frame: GIFFrame, isFirst: Bool) {
-        self.isFirst = isFirst
+    init(
+        _ target: Target, source: ByteSource, host: HostServices, lzw: LZWDecoder, _ surface: borrowing Surface
+    ) throws(CoderError) {
         self.source = source
         self.host = host
-        self.frame = frame
-        colors = Self.colors(of: frame, in: source)
+        self.target = target
+        self.lzw = lzw
+        let frame = target.frame
+        painter = GIFPainter(
+            Self.colors(target, in: source), on: surface, isInterlaced: frame.isInterlaced, isCoarse: target.isCoarse)
+        try lzw.begin(
+            minimumCodeSize: source[frame.dataOffset], offset: frame.dataOffset + 1, pixelCount: painter.left,
+            host: host)
     }
 
+    /// Whether this decode was begun in this surface.
+    func isFilling(_ surface: borrowing Surface) -> Bool { painter.isPainting(surface) }
+
+    /// - Parameter end: behind the data of the frame; nil when it is not known to be there.
     /// - Throws: `.corrupt` and `.truncated` after everything that could be read is in the surface.
-    func decode(into surface: borrowing Surface) throws(CoderError) {
-        let end = frame.dataEnd ?? source.available
-        guard var lzw = LZWDecoder(minimumCodeSize: source[frame.dataOffset]) else {
-            throw .corrupt("the code size of the frame is none", at: frame.dataOffset)
-        }
-        let (width, height) = (surface.size.width, surface.size.height)
-        let rowsAtOnce = min(height, max(1, min(64, (1 << 16) / width)))
-        let wanted = rowsAtOnce * width
-        var pixels = [UInt8](repeating: 0, count: wanted + LZWDecoder.longestString)
-        var count = 0
-        var row = 0
-        var outcome = LZWDecoder.Outcome.filled
-        while row < height, outcome == .filled {
+    func decode(
+        into surface: borrowing Surface, upTo end: Int?, wantsPartial: Bool
+    ) throws(CoderError) -> DecodeOutcome {
+        // Asked in this order: the last bytes may arrive between the two questions.
+        let isComplete = end != nil || source.isComplete
+        let end = end ?? source.available
+        painter.forgetChanges()
+        while painter.left > 0 {
             try host.checkCancellation()
-            let goal = min(wanted, (height - row) * width)
-            outcome = source.withBytes(frame.dataOffset + 1..<end) { blocks in
-                lzw.fill(&pixels, count: &count, wanted: goal, from: blocks)
+            let outcome = lzw.fill(from: source, upTo: end, wanted: painter.left)
+            painter.paint(lzw, into: surface)
+            switch outcome {
+            case .more: continue
+            case .cut:
+                if isComplete, target.clearsRest { painter.clearRest(of: surface, keepsCoarse: true) }
+                if wantsPartial, !painter.changed.isEmpty { return .partial(painter.changed) }
+                throw isComplete ? .truncated() : .needsInput
+            case .ended, .invalid:
+                try report(outcome)
+                if target.clearsRest { painter.clearRest(of: surface, keepsCoarse: false) }
+                return .complete
             }
-            var used = 0
-            while used + width <= count, row < height {
-                write(pixels.span.extracting(used..<used + width), toRow: row, of: surface)
-                used += width
-                row += 1
-            }
-            if outcome != .filled, row < height {
-                write(pixels.span.extracting(used..<count), toRow: row, of: surface)
-                for missing in row + 1..<max(row + 1, height) {
-                    write(pixels.span.extracting(0..<0), toRow: missing, of: surface)
-                }
-                try report(outcome, isEmpty: row == 0 && used == count)
-                return
-            }
-            let rest = count - used
-            for index in 0..<rest { pixels[index] = pixels[used + index] }
-            count = rest
         }
+        return .complete
     }
 
-    private func report(_ outcome: LZWDecoder.Outcome, isEmpty: Bool) throws(CoderError) {
-        switch outcome {
-        case .cut: throw .truncated()
-        case .invalid where isFirst:
-            throw .corrupt("the compressed data holds a code without meaning", at: frame.dataOffset)
-        case .ended where isEmpty: throw .corrupt("the frame has no pixels", at: frame.dataOffset)
-        // One broken picture does not make the others of an animation useless.
-        case .invalid: host.warn("a frame holds a code without meaning; the rest of it is transparent")
-        case .ended, .filled: host.warn("a frame has fewer pixels than it says; the rest is transparent")
+    private func report(_ outcome: LZWDecoder.Outcome) throws(CoderError) {
+        let place = target.frame.dataOffset
+        if outcome == .invalid {
+            if target.isFirst { throw .corrupt("the compressed data holds a code without meaning", at: place) }
+            // One broken picture does not make the others of an animation useless.
+            host.warn("a frame holds a code without meaning; the rest of it is not drawn")
+            return
         }
+        if painter.isUntouched { throw .corrupt("the frame has no pixels", at: place) }
+        host.warn("a frame has fewer pixels than it says; the rest is not drawn")
     }
 
-    /// Writes indices as colours to the row that comes `order`-th; where indices are missing, nothing.
-    private func write(_ indices: Span<UInt8>, toRow order: Int, of surface: borrowing Surface) {
-        let isRGB = surface.format == .rgb8
-        let width = surface.size.width
-        surface.withMutableRow(place(ofRow: order)) { row in
-            let colors = colors.span
-            if isRGB {
-                for x in 0..<width {
-                    let color = x < indices.count ? colors[Int(indices[x])] : Self.black
-                    let value = UInt32(littleEndian: color)
-                    row.storeBytes(of: UInt8(truncatingIfNeeded: value), toByteOffset: 3 * x, as: UInt8.self)
-                    row.storeBytes(of: UInt8(truncatingIfNeeded: value >> 8), toByteOffset: 3 * x + 1, as: UInt8.self)
-                    row.storeBytes(of: UInt8(truncatingIfNeeded: value >> 16), toByteOffset: 3 * x + 2, as: UInt8.self)
-                }
-                return
-            }
-            for x in 0..<indices.count {
-                row.storeBytes(of: colors[Int(indices[x])], toByteOffset: 4 * x, as: UInt32.self)
-            }
-            for x in indices.count..<width { row.storeBytes(of: 0, toByteOffset: 4 * x, as: UInt32.self) }
-        }
-    }
-
-    /// Where the row stands that comes `order`-th in the data: every 8th from 0, every 8th from 4, every 4th from 2,
-    /// every 2nd from 1 (appendix E).
-    private func place(ofRow order: Int) -> Int {
-        guard frame.isInterlaced else { return order }
-        let height = frame.rect.height
-        var order = order
-        for (first, step) in [(0, 8), (4, 8), (2, 4)] {
-            let count = (height - first + step - 1) / step
-            if order < count { return first + order * step }
-            order -= max(0, count)
-        }
-        return 1 + order * 2
-    }
-
-    private static func colors(of frame: GIFFrame, in source: ByteSource) -> [UInt32] {
-        // An index behind the palette is black. Without any palette: black, white, then grays (section 19 leaves it
-        // to the decoder and asks for these two first).
+    /// 0xAABBGGRR, by index.
+    ///
+    /// An index behind the palette is black. Without any palette: black, white, then grays (section 19 leaves it to the
+    /// decoder and asks for these two first).
+    private static func colors(_ target: Target, in source: ByteSource) -> [UInt32] {
         var colors = [UInt32](repeating: black, count: 256)
-        if let palette = frame.palette {
-            for (index, place) in stride(from: palette.lowerBound, to: palette.upperBound, by: 3).enumerated() {
-                colors[index] = color(source[place], source[place + 1], source[place + 2])
+        if let palette = target.palette {
+            source.withBytes(palette) { bytes in
+                for index in 0..<bytes.byteCount / 3 {
+                    let (red, green) = (UInt32(bytes.byte(at: 3 * index)), UInt32(bytes.byte(at: 3 * index + 1)))
+                    colors[index] = black | red | green << 8 | UInt32(bytes.byte(at: 3 * index + 2)) << 16
+                }
             }
         } else {
-            for index in 1..<256 { colors[index] = color(gray: index == 1 ? 255 : UInt8(index)) }
+            for index in 1..<256 { colors[index] = black | 0x01_0101 * UInt32(index == 1 ? 255 : index) }
         }
-        if let index = frame.transparentIndex { colors[Int(index)] = 0 }
+        if let index = target.frame.control.transparentIndex { colors[Int(index)] = 0 }
         return colors
-    }
-
-    private static func color(gray: UInt8) -> UInt32 { color(gray, gray, gray) }
-
-    private static func color(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> UInt32 {
-        (UInt32(red) | UInt32(green) << 8 | UInt32(blue) << 16 | 0xFF00_0000).littleEndian
     }
 }

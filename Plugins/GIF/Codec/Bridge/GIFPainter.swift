@@ -1,0 +1,176 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Writes indices as colours into a surface, in the order in which a frame has its rows.
+@safe final class GIFPainter {
+    /// Pixels that are still to come.
+    private(set) var left: Int
+    /// What was painted since ``forgetChanges()``, whole rows.
+    var changed: PixelRect {
+        PixelRect(x: 0, y: changedRows.lowerBound, width: size.width, height: changedRows.count)
+    }
+
+    private let size: PixelSize
+    private let format: PixelFormat
+    private let stride: Int
+    private let target: UnsafeMutableRawPointer
+    /// By index: the colour in the lower half of a word, then again in the upper half; so two pixels are one store.
+    private let colors: UnsafeMutablePointer<UInt64>
+    private let isInterlaced: Bool
+    private let isCoarse: Bool
+    private var pass = 0
+    private var row = 0
+    private var column = 0
+    private var changedRows = 0..<0
+
+    /// Every 8th row from 0, every 8th from 4, every 4th from 2, every 2nd from 1 (appendix E).
+    private static let passes = [
+        (first: 0, step: 8, fills: 8), (first: 4, step: 8, fills: 4), (first: 2, step: 4, fills: 2),
+        (first: 1, step: 2, fills: 1),
+    ]
+
+    /// - Parameter colors: 0xAABBGGRR, 256 of them.
+    init(_ colors: [UInt32], on surface: borrowing Surface, isInterlaced: Bool, isCoarse: Bool) {
+        precondition(colors.count == 256 && surface.format.bytesPerPixel >= 3)
+        size = surface.size
+        format = surface.format
+        stride = surface.stride
+        left = size.width * size.height
+        unsafe target = surface.baseAddress
+        self.isInterlaced = isInterlaced
+        self.isCoarse = isCoarse && isInterlaced
+        unsafe self.colors = .allocate(capacity: 512)
+        for (index, color) in colors.enumerated() {
+            unsafe (self.colors + index).initialize(to: UInt64(color).littleEndian)
+            unsafe (self.colors + 256 + index).initialize(to: (UInt64(color) << 32).littleEndian)
+        }
+    }
+
+    deinit { unsafe colors.deallocate() }
+
+    var isUntouched: Bool { left == size.width * size.height }
+
+    func isPainting(_ surface: borrowing Surface) -> Bool {
+        unsafe target == surface.baseAddress && size == surface.size && format == surface.format
+            && stride == surface.stride
+    }
+
+    func forgetChanges() { changedRows = 0..<0 }
+
+    /// Paints what was unpacked last; indices behind the last pixel are dropped.
+    func paint(_ lzw: LZWDecoder, into surface: borrowing Surface) {
+        precondition(isPainting(surface))
+        let indices = unsafe lzw.indices
+        guard var next = indices.baseAddress else { return }
+        var count = min(indices.count, left)
+        left -= count
+        let bytesPerPixel = format.bytesPerPixel
+        while count > 0 {
+            let part = min(count, size.width - column)
+            let place = unsafe target + row * stride + column * bytesPerPixel
+            if bytesPerPixel == 4 {
+                unsafe mapFour(next, part, to: place)
+            } else {
+                unsafe mapThree(next, part, to: place)
+            }
+            unsafe next += part
+            count -= part
+            column += part
+            note(row..<row + 1)
+            if column == size.width { endRow() }
+        }
+    }
+
+    /// Makes transparent, or black where there is no transparency, what was not painted.
+    func clearRest(of surface: borrowing Surface, keepsCoarse: Bool) {
+        precondition(isPainting(surface))
+        // In the first pass everything below the row in work is empty, then nothing.
+        if keepsCoarse, isCoarse, pass > 0 { return }
+        while left > 0 {
+            let part = size.width - column
+            let bytesPerPixel = format.bytesPerPixel
+            let start = unsafe target + row * stride + column * bytesPerPixel
+            unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: part * bytesPerPixel)
+            note(row..<row + 1)
+            left -= part
+            nextRow()
+        }
+    }
+
+    // MARK: Rows
+
+    private func endRow() {
+        if isCoarse {
+            let end = min(size.height, row + Self.passes[pass].fills)
+            let start = unsafe target + row * stride
+            for below in row + 1..<max(row + 1, end) {
+                unsafe (target + below * stride).copyMemory(
+                    from: start, byteCount: size.width * format.bytesPerPixel)
+            }
+            note(row..<end)
+        }
+        nextRow()
+    }
+
+    private func nextRow() {
+        column = 0
+        guard isInterlaced else {
+            row += 1
+            return
+        }
+        row += Self.passes[pass].step
+        while row >= size.height, pass < 3 {
+            pass += 1
+            row = Self.passes[pass].first
+        }
+    }
+
+    private func note(_ rows: Range<Int>) {
+        changedRows =
+            changedRows.isEmpty
+            ? rows : min(changedRows.lowerBound, rows.lowerBound)..<max(changedRows.upperBound, rows.upperBound)
+    }
+
+    // MARK: Pixels
+
+    @inline(__always)
+    private func mapFour(_ indices: UnsafePointer<UInt8>, _ count: Int, to target: UnsafeMutableRawPointer) {
+        let low = unsafe colors
+        let high = unsafe colors + 256
+        var x = 0
+        while x + 8 <= count {
+            let eight = unsafe UInt64(
+                littleEndian: UnsafeRawPointer(indices + x).loadUnaligned(as: UInt64.self))
+            let place = unsafe target + 4 * x
+            if eight == eight << 8 | eight >> 56 {
+                let index = Int(eight & 0xFF)
+                let pair = unsafe low[index] | high[index]
+                unsafe place.storeBytes(of: SIMD4<UInt64>(repeating: pair), as: SIMD4<UInt64>.self)
+            } else {
+                for pair in 0..<4 {
+                    let two = Int(truncatingIfNeeded: eight >> UInt64(16 * pair))
+                    unsafe place.storeBytes(
+                        of: low[two & 0xFF] | high[two >> 8 & 0xFF], toByteOffset: 8 * pair, as: UInt64.self)
+                }
+            }
+            x += 8
+        }
+        while x < count {
+            let color = unsafe UInt64(littleEndian: low[Int(indices[x])])
+            unsafe target.storeBytes(
+                of: UInt32(truncatingIfNeeded: color).littleEndian, toByteOffset: 4 * x, as: UInt32.self)
+            x += 1
+        }
+    }
+
+    private func mapThree(_ indices: UnsafePointer<UInt8>, _ count: Int, to target: UnsafeMutableRawPointer) {
+        for x in 0..<count {
+            let color = unsafe UInt64(littleEndian: colors[Int(indices[x])])
+            for channel in 0..<3 {
+                unsafe target.storeBytes(
+                    of: UInt8(truncatingIfNeeded: color >> UInt64(8 * channel)), toByteOffset: 3 * x + channel,
+                    as: UInt8.self)
+            }
+        }
+    }
+}
