@@ -6,7 +6,7 @@ import ImageModel
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
-        ListCommand.self, InfoCommand.self, ConvertCommand.self, DoctorCommand.self,
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, PlayCommand.self, DoctorCommand.self,
     ]
 
     static func main() {
