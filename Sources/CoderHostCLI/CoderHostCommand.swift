@@ -6,8 +6,8 @@ import ImageModel
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
-        ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, ProgressiveCommand.self,
-        DoctorCommand.self,
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, PlayCommand.self,
+        ProgressiveCommand.self, DoctorCommand.self,
     ]
 
     static func main() {

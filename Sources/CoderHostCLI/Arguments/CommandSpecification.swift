@@ -26,6 +26,8 @@ struct CommandSpecification {
     /// Command lines a reader can copy, each with what it does.
     var examples: [(command: String, does: String)]
     var options: [OptionSpecification]
+    /// What stands below the options, from an empty line on.
+    var notes = ""
 
     /// Options that every command has.
     static let common = [
@@ -58,6 +60,6 @@ struct CommandSpecification {
         for (label, option) in zip(left, allOptions) {
             text += label + String(repeating: " ", count: column - label.count) + option.help + "\n"
         }
-        return text
+        return text + notes
     }
 }

@@ -1,0 +1,297 @@
+import Glibc
+import Synchronization
+
+/// The size of a terminal's window; pixels are 0 where it does not say.
+package struct TerminalSize: Sendable, Hashable {
+    package var columns: Int
+    package var rows: Int
+    package var pixelWidth: Int
+    package var pixelHeight: Int
+
+    package init(columns: Int, rows: Int, pixelWidth: Int = 0, pixelHeight: Int = 0) {
+        self.columns = columns
+        self.rows = rows
+        self.pixelWidth = pixelWidth
+        self.pixelHeight = pixelHeight
+    }
+}
+
+/// A terminal that is borrowed: typed keys come at once and unseen, and whatever happens it is given back as it was.
+///
+/// One is in use at a time. Signals are only noted; ``wait(nanoseconds:)`` tells of them. Where the program no longer
+/// listens, the second request to end it restores the terminal and ends it, and so does a crash.
+///
+/// - Concurrency: one thread.
+package final class TerminalDevice {
+    /// Why ``wait(nanoseconds:)`` came back.
+    package struct Wake: Sendable {
+        package var isReadable = false
+        package var signals: [Int32] = []
+    }
+
+    private let input: Int32
+    private let output: Int32
+    /// What is written first and last.
+    private let entering: [UInt8]
+    private let leaving: [UInt8]
+    private let hasKeys: Bool
+    private var original = termios()
+    private var handlers: [(signal: Int32, old: sigaction)] = []
+    private var pipe: [Int32] = [-1, -1]
+    private var isEntered = false
+    private var inputEnded = false
+
+    /// Does nothing yet.
+    ///
+    /// - Parameter input: where keys are read, if that is a terminal.
+    package init(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, entering: [UInt8], leaving: [UInt8]) {
+        self.input = input
+        self.output = output
+        self.entering = entering
+        self.leaving = leaving
+        hasKeys = isatty(input) == 1
+    }
+
+    deinit { leave() }
+
+    /// Whether keys can be typed.
+    package var takesKeys: Bool { hasKeys && !inputEnded }
+
+    /// The window's size now; nil where it is not known.
+    package var size: TerminalSize? {
+        var window = winsize()
+        guard unsafe ioctl(output, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
+            return nil
+        }
+        return TerminalSize(
+            columns: Int(window.ws_col), rows: Int(window.ws_row), pixelWidth: Int(window.ws_xpixel),
+            pixelHeight: Int(window.ws_ypixel))
+    }
+
+    // MARK: Borrowing
+
+    /// Takes the terminal.
+    package func enter() throws(SystemError) {
+        guard !isEntered else { return }
+        if pipe[0] < 0 {
+            if unsafe Glibc.pipe(&pipe) != 0 { throw .last }
+            for end in pipe {
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            }
+        }
+        var raw = termios()
+        if hasKeys {
+            if unsafe tcgetattr(input, &raw) != 0 { throw .last }
+            original = raw
+            // Keys that send signals stay: they work while a coder works, too.
+            raw.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
+            raw.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR | ISTRIP)
+            unsafe withUnsafeMutableBytes(of: &raw.c_cc) { codes in
+                unsafe codes[Int(VMIN)] = 0
+                unsafe codes[Int(VTIME)] = 0
+            }
+        }
+        unsafe lent.publish(input: hasKeys ? input : -1, output: output, original, leaving)
+        wakeEnd.store(pipe[1], ordering: .relaxed)
+        pendingSignals.store(0, ordering: .relaxed)
+        isEntered = true
+        catchSignals()
+        if hasKeys, unsafe tcsetattr(input, TCSADRAIN, &raw) != 0 {
+            let problem = SystemError.last
+            leave()
+            throw problem
+        }
+        write(entering)
+    }
+
+    /// Gives the terminal back.
+    ///
+    /// - Parameter discardsInput: whether what was typed meanwhile is dropped, for answers that came too late.
+    package func leave(discardsInput: Bool = false) {
+        guard isEntered else { return }
+        isEntered = false
+        write(leaving)
+        if hasKeys { _ = unsafe tcsetattr(input, discardsInput ? TCSAFLUSH : TCSADRAIN, &original) }
+        unsafe lent.withdraw()
+        for (signal, old) in handlers {
+            var old = old
+            _ = unsafe sigaction(signal, &old, nil)
+        }
+        handlers = []
+        wakeEnd.store(-1, ordering: .relaxed)
+        for end in pipe where end >= 0 { close(end) }
+        pipe = [-1, -1]
+    }
+
+    /// Gives the terminal back, stops the process as its user asked, and takes the terminal again.
+    package func suspend() throws(SystemError) {
+        leave()
+        raise(SIGTSTP)
+        try enter()
+    }
+
+    /// Ends the process in the way a signal would have.
+    package func end(by signal: Int32) -> Never {
+        leave()
+        Glibc.signal(signal, SIG_DFL)
+        raise(signal)
+        _exit(128 + signal)
+    }
+
+    // MARK: Input and output
+
+    /// Waits for keys or signals; nil waits without an end.
+    package func wait(nanoseconds: UInt64?) -> Wake {
+        var wake = Wake()
+        var entries = [
+            pollfd(fd: takesKeys ? input : -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: pipe[0], events: Int16(POLLIN), revents: 0),
+        ]
+        let milliseconds = nanoseconds.map { Int32(clamping: $0 / 1_000_000 + ($0 % 1_000_000 == 0 ? 0 : 1)) } ?? -1
+        if pendingSignals.load(ordering: .relaxed) == 0, unsafe poll(&entries, 2, milliseconds) > 0 {
+            wake.isReadable = entries[0].revents != 0
+        }
+        var scratch = [UInt8](repeating: 0, count: 64)
+        while unsafe Glibc.read(pipe[0], &scratch, scratch.count) > 0 {}
+        let pending = pendingSignals.exchange(0, ordering: .relaxed)
+        for signal in Self.caught where pending & 1 << UInt64(signal) != 0 { wake.signals.append(signal) }
+        return wake
+    }
+
+    /// What was typed or answered and not read yet.
+    package func read() -> [UInt8] {
+        guard takesKeys else { return [] }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe Glibc.read(input, &buffer, buffer.count)
+        if count < 0 {
+            if errno != EINTR && errno != EAGAIN { inputEnded = true }
+            return []
+        }
+        // Nothing to read although something woke us: the other side went away.
+        if count == 0 { inputEnded = hasHungUp }
+        return Array(buffer[..<count])
+    }
+
+    private var hasHungUp: Bool {
+        var entry = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0
+    }
+
+    /// Writes all of it; false when the terminal is gone, or when the process shall end and it takes nothing.
+    @discardableResult
+    package func write(_ bytes: [UInt8]) -> Bool {
+        var at = 0
+        while at < bytes.count {
+            let start = at
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                unsafe Glibc.write(output, buffer.baseAddress! + start, buffer.count - start)
+            }
+            if count < 0 {
+                if errno == EINTR && pendingSignals.load(ordering: .relaxed) & endings == 0 { continue }
+                if errno == EAGAIN && waitForWriting(output) { continue }
+                return false
+            }
+            at += count
+        }
+        return true
+    }
+
+    // MARK: Signals
+
+    private static let caught = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]
+    private static let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS]
+
+    private func catchSignals() {
+        _ = exitHandler
+        for signal in Self.caught { install(signal, 0) { noteSignal($0) } }
+        // Once: what comes second ends the process.
+        for signal in Self.crashes {
+            install(signal, Int32(bitPattern: UInt32(SA_RESETHAND))) { signal in
+                unsafe lent.restore()
+                raise(signal)
+            }
+        }
+    }
+
+    private func install(_ signal: Int32, _ flags: Int32, _ handler: @convention(c) (Int32) -> Void) {
+        var old = sigaction()
+        var new = sigaction()
+        unsafe new.__sigaction_handler.sa_handler = handler
+        new.sa_flags = flags
+        guard unsafe sigaction(signal, nil, &old) == 0 else { return }
+        // What somebody chose to ignore, as nohup does, stays ignored.
+        if unsafe unsafeBitCast(old.__sigaction_handler.sa_handler, to: Int.self) == 1 { return }
+        if unsafe sigaction(signal, &new, &old) == 0 { handlers.append((signal, old)) }
+    }
+}
+
+// MARK: What handlers touch
+
+/// Signals since the last look, a bit for each.
+private let pendingSignals = Atomic<UInt64>(0)
+private let wakeEnd = Atomic<Int32>(-1)
+private let endings: UInt64 = 1 << UInt64(SIGINT) | 1 << UInt64(SIGTERM) | 1 << UInt64(SIGHUP) | 1 << UInt64(SIGQUIT)
+private let lent = unsafe LentTerminal()
+/// A library that ends the process leaves a usable terminal, too.
+private let exitHandler: Void = {
+    _ = atexit { unsafe lent.restore() }
+}()
+
+private func noteSignal(_ signal: Int32) {
+    let saved = errno
+    let bit = UInt64(1) << UInt64(signal)
+    let before = pendingSignals.bitwiseOr(bit, ordering: .relaxed).oldValue
+    if before & bit & endings != 0 {
+        // Asked twice, and nobody looked: a coder hangs, or the terminal takes nothing.
+        unsafe lent.restore()
+        Glibc.signal(signal, SIG_DFL)
+        raise(signal)
+    }
+    var byte: UInt8 = 0
+    _ = unsafe write(wakeEnd.load(ordering: .relaxed), &byte, 1)
+    errno = saved
+}
+
+/// How the terminal was, for a process that ends without a chance to say so.
+// Sendable because: what is published never changes while it can be reached.
+@unsafe private final class LentTerminal: @unchecked Sendable {
+    private struct Record {
+        var input: Int32
+        var output: Int32
+        var attributes: termios
+        var count: Int
+    }
+
+    private let record = Atomic<UInt>(0)
+
+    /// The record and, behind it, the bytes to write, in one piece of memory.
+    func publish(input: Int32, output: Int32, _ attributes: termios, _ bytes: [UInt8]) {
+        unsafe withdraw()
+        let size = MemoryLayout<Record>.stride
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: size + bytes.count, alignment: 16)
+        unsafe memory.storeBytes(
+            of: Record(input: input, output: output, attributes: attributes, count: bytes.count), as: Record.self)
+        unsafe bytes.withUnsafeBytes { source in
+            if let start = source.baseAddress { unsafe (memory + size).copyMemory(from: start, byteCount: source.count) }
+        }
+        unsafe record.store(UInt(bitPattern: memory), ordering: .releasing)
+    }
+
+    func withdraw() {
+        let address = unsafe record.exchange(0, ordering: .acquiringAndReleasing)
+        unsafe UnsafeMutableRawPointer(bitPattern: address)?.deallocate()
+    }
+
+    /// Calls only what a signal handler may call.
+    func restore() {
+        let address = unsafe record.exchange(0, ordering: .acquiringAndReleasing)
+        guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return }
+        let known = unsafe memory.assumingMemoryBound(to: Record.self)
+        let bytes = unsafe memory + MemoryLayout<Record>.stride
+        _ = unsafe write(known.pointee.output, bytes, known.pointee.count)
+        if unsafe known.pointee.input >= 0 {
+            _ = unsafe tcsetattr(known.pointee.input, TCSANOW, &known.pointee.attributes)
+        }
+    }
+}

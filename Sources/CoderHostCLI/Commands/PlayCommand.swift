@@ -1,0 +1,244 @@
+import CoderHost
+import ImageModel
+
+/// Shows animations and pictures in the terminal.
+enum PlayCommand: Command {
+    static let specification = CommandSpecification(
+        name: "play", summary: "watch animations and pictures in the terminal", operands: "FILE…",
+        operandCount: 1...1_000_000,
+        examples: [
+            ("coderhost play cat.gif", "as often as the file says"),
+            ("coderhost play *.webp --loop 1", "one after the other; n and p go on and back"),
+            ("coderhost play cat.gif --speed 0.5 --bounce", "slowly, there and back again"),
+            ("coderhost play icon.png --zoom 8 --background '#ffffff'", "larger, on white"),
+            ("coderhost play cat.gif --protocol blocks", "with coloured letters, wherever it runs"),
+        ],
+        options: [
+            OptionSpecification("--loop", value: "N", help: "how often to play, or forever (default: what the file says)"),
+            OptionSpecification("--speed", value: "X", help: "0.01 to 100 times as fast (default: 1)"),
+            OptionSpecification("--reverse", help: "begin at the end and play backwards"),
+            OptionSpecification("--bounce", help: "turn round at the ends"),
+            OptionSpecification("--exact-timing", help: "play frames below 11 ms as fast as they are stored, not in 100 ms"),
+            OptionSpecification("--zoom", value: "N", help: "0.01 to 100 times as large where there is room (default: 1)"),
+            OptionSpecification(
+                "--background", value: "#RRGGBB", help: "what transparent pictures stand on (default: a checkerboard)"),
+            OptionSpecification(
+                "--protocol", value: "NAME",
+                help: "kitty, iterm2, sixel, blocks, ascii or auto (default: auto, the best the terminal answers to)"),
+            OptionSpecification(
+                "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
+        ], notes: keys)
+
+    private static let keys = """
+
+        Keys:
+          space      pause and go on               left, right   a frame while paused, else a second
+          + -        faster, slower; 0 as stored   home, end     the first and the last frame
+          r          turn round                    1 to 9        tenths of the whole
+          l          for ever, or not              n, p          next and previous file
+          q          quit, as Escape and Ctrl-C
+
+        A still is shown until a key is pressed; for 5 seconds where there is no keyboard. With --json one object a file is
+        printed when all is over.
+
+        """
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        var session = try PlaySession(arguments)
+        guard Console.outputIsTerminal else {
+            throw UsageError(
+                "standard output is no terminal, and play shows pictures on one",
+                hint: "write files instead: coderhost convert FILE -o OUT", command: "play")
+        }
+        if environment("TERM") == "dumb", !arguments.has("--protocol") {
+            throw UsageError(
+                "TERM is dumb: this terminal cannot move its cursor",
+                hint: "set TERM to what the terminal is, or name a --protocol", command: "play")
+        }
+        return session.run()
+    }
+}
+
+/// One `play` call: what to play, and on what.
+private struct PlaySession {
+    private let host: CoderHost
+    private let limits: DecodeLimits
+    private let files: [String]
+    private let coder: String?
+    private let wanted: PictureProtocol?
+    private let options: PlaybackOptions
+    private var style: PictureScreen.Style
+    private let asJSON: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        host = try arguments.host()
+        limits = try arguments.limits()
+        files = arguments.operands
+        coder = arguments.value("--coder")
+        asJSON = arguments.has("--json")
+        var options = PlaybackOptions()
+        if arguments.value("--loop") == "forever" {
+            options.loop = .some(nil)
+        } else if let count = try arguments.integer("--loop", 1...1_000_000) {
+            options.loop = count
+        }
+        options.speed = try Self.factor("--speed", arguments) ?? 1
+        options.isForward = !arguments.has("--reverse")
+        options.bounces = arguments.has("--bounce")
+        options.hasExactTiming = arguments.has("--exact-timing")
+        self.options = options
+        style = PictureScreen.Style(kind: .blocks, facts: TerminalFacts(environment: environment))
+        style.zoom = try Self.factor("--zoom", arguments) ?? 1
+        if let text = arguments.value("--background") {
+            guard let backdrop = Backdrop(text) else {
+                throw UsageError("--background takes a colour as #rrggbb, not \"\(text)\"")
+            }
+            style.backdrop = backdrop
+        }
+        switch arguments.value("--protocol") {
+        case nil, "auto": wanted = nil
+        case let word?:
+            guard let kind = PictureProtocol(rawValue: word) else {
+                let names = PictureProtocol.allCases.map(\.rawValue) + ["auto"]
+                throw UsageError(
+                    "there is no protocol \(word)",
+                    hint: OptionCheck.nearest(word, names).map { "did you mean \($0)?" }
+                        ?? "there are \(names.joined(separator: ", "))")
+            }
+            wanted = kind
+        }
+    }
+
+    private static func factor(_ key: String, _ arguments: ParsedArguments) throws(UsageError) -> Double? {
+        guard let text = arguments.value(key) else { return nil }
+        guard let number = Double(text), Player.speeds.contains(number) else {
+            throw UsageError("\(key) takes a number from 0.01 to 100, not \"\(text)\"")
+        }
+        return number
+    }
+
+    // MARK: Playing
+
+    /// What is said when the terminal is free again.
+    private struct Report {
+        var failures: [Int: CoderError] = [:]
+        var summaries: [Int: JSONValue] = [:]
+        var notes: [String] = []
+    }
+
+    mutating func run() -> ExitCode {
+        let console = LiveConsole(style.facts)
+        var report = Report()
+        let ending: Player.Ending
+        do throws(CoderError) {
+            try console.enter()
+            choose(console, &report)
+            ending = playAll(console, &report)
+        } catch {
+            console.leave()
+            for line in error.lines(file: "terminal") { Console.error(line) }
+            return ExitCode(error.code)
+        }
+        console.leave()
+        tell(report)
+        switch ending {
+        case .signal(let signal): console.end(by: signal)
+        case .gone: return .inputOutput
+        default: break
+        }
+        guard let last = report.failures.max(by: { $0.key < $1.key }) else { return .success }
+        return files.count == 1 ? ExitCode(last.value.code) : .partialFailure
+    }
+
+    private mutating func choose(_ console: LiveConsole, _ report: inout Report) {
+        let window = console.size
+        // Nobody waits for answers that change nothing.
+        let needsCell = wanted == .kitty || wanted == .iterm2 || wanted == .sixel
+        if wanted == nil || (needsCell && PictureScreen.cell(of: window) == nil) { console.ask() }
+        style.facts = console.facts
+        style.facts.cellSize = console.facts.cellSize ?? PictureScreen.cell(of: window)
+        let encodes = host.manager.canEncode(to: "png")
+        style.kind = wanted ?? style.facts.best(asks: console.takesKeys, encodesPNG: encodes)
+        let takesInline = style.kind == .iterm2 || (wanted == nil && style.facts.takesInlineImages)
+        guard takesInline, !encodes, style.kind != .kitty else { return }
+        style.kind = style.facts.best(asks: console.takesKeys, encodesPNG: false)
+        report.notes.append(
+            "inline images need a coder that writes PNG, and there is none: shown as \(style.kind.rawValue)")
+    }
+
+    private func playAll(_ console: LiveConsole, _ report: inout Report) -> Player.Ending {
+        let manager = host.manager
+        let screen = PictureScreen(style) { raster throws(CoderError) in try encode(raster, manager) }
+        var player = Player(console, screen, options)
+        var index = 0
+        var direction = 1
+        while files.indices.contains(index) {
+            do throws(CoderError) {
+                let ending = try play(files[index], &player)
+                report.summaries[index] = summary(files[index], player.statistics, nil)
+                switch ending {
+                case .finished, .next: direction = 1
+                case .previous: direction = -1
+                case .quit, .signal, .gone: return ending
+                }
+            } catch {
+                report.failures[index] = error
+                report.summaries[index] = summary(files[index], player.statistics, error)
+            }
+            // Before the first there is nothing: it begins again, unless it cannot be played.
+            if index + direction < 0 {
+                if report.failures[index] != nil { direction = 1 } else { continue }
+            }
+            index += direction
+        }
+        return .finished
+    }
+
+    private func play(_ file: String, _ player: inout Player) throws(CoderError) -> Player.Ending {
+        let source = try ImageSource(path: file, limits: limits)
+        // The time limit is for decoding, not for watching.
+        var patient = limits
+        patient.maxMilliseconds = 0
+        return try host.manager.withSession(source, limits: patient, forcing: coder) { session throws(CoderError) in
+            let playback = try SessionPlayback(session)
+            return try player.play(playback, name: printable(file == "-" ? "stdin" : file))
+        }
+    }
+
+    // MARK: Telling
+
+    private func summary(_ file: String, _ statistics: Player.Statistics, _ error: CoderError?) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("file", .string(file)), ("protocol", .string(style.kind.rawValue)),
+            ("frames_shown", .integer(statistics.shown)), ("frames_dropped", .integer(statistics.dropped)),
+            ("plays", .integer(statistics.plays)),
+        ]
+        if let error { members.append(("error", error.json)) }
+        return .object(members)
+    }
+
+    private func tell(_ report: Report) {
+        for note in report.notes { Console.error("coderhost: \(note)") }
+        if asJSON {
+            for (_, summary) in report.summaries.sorted(by: { $0.key < $1.key }) { Console.out(summary.text) }
+            return
+        }
+        for (index, error) in report.failures.sorted(by: { $0.key < $1.key }) {
+            for line in error.lines(file: files[index]) { Console.error(line) }
+        }
+    }
+}
+
+/// A raster as a PNG file, quickly rather than small.
+private func encode(_ raster: Raster, _ manager: CodersManager) throws(CoderError) -> [UInt8] {
+    let pixels = try PixelBuffer(size: PixelSize(raster.width, raster.height), format: .rgb8)
+    for y in 0..<raster.height { pixels.setRow(y, from: raster.bytes, at: y * raster.width * 3) }
+    var options = CoderOptions()
+    let encoder = manager.encoders(for: "png").first?.descriptor
+    if encoder?.options.contains(where: { $0.key == OptionKey.effort }) == true {
+        options[OptionKey.effort] = .integer(1)
+    }
+    let image = DecodedImage(
+        info: ImageInfo(size: pixels.size, nativeFormat: .rgb8), pixels: pixels, format: "raw", coder: "play")
+    return try manager.encode(image, to: "png", options: options)
+}

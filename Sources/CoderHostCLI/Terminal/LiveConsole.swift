@@ -1,0 +1,126 @@
+import CoderHost
+import Glibc
+import ImageModel
+
+/// The terminal this program runs on.
+final class LiveConsole: PlaybackConsole {
+    private let device: TerminalDevice
+    private var parser = InputParser()
+    /// Keys that came while something else was waited for.
+    private var waiting: [PlaybackEvent] = []
+    /// Whether answers may still be under way when we leave.
+    private var owesAnswers = false
+    private(set) var facts: TerminalFacts
+
+    /// How long a terminal may take to answer.
+    private static let patience: UInt64 = 300_000_000
+    /// How long the rest of a sequence may take; what is alone for longer was the Escape key.
+    private static let pause: UInt64 = 50_000_000
+
+    init(_ facts: TerminalFacts) {
+        self.facts = facts
+        device = TerminalDevice(entering: PictureScreen.entering, leaving: PictureScreen.leaving)
+    }
+
+    func enter() throws(CoderError) {
+        do throws(SystemError) {
+            try device.enter()
+        } catch {
+            throw CoderError(.inputOutput, "the terminal cannot be used: \(error)")
+        }
+    }
+
+    func leave() { device.leave(discardsInput: owesAnswers) }
+
+    func end(by signal: Int32) -> Never {
+        leave()
+        device.end(by: signal)
+    }
+
+    // MARK: Asking
+
+    /// Asks the terminal what it is and waits for the answers, 300 ms at most; keys typed meanwhile are kept.
+    func ask() {
+        guard device.takesKeys else { return }
+        let deadline = now + Self.patience
+        guard device.write(facts.questions) else { return }
+        owesAnswers = true
+        while owesAnswers {
+            let time = now
+            guard time < deadline else { break }
+            let wake = device.wait(nanoseconds: deadline - time)
+            waiting += Self.events(wake.signals)
+            if wake.isReadable { take(parser.feed(device.read())) }
+            if waiting.contains(where: { if case .end = $0 { true } else { false } }) || !device.takesKeys { break }
+        }
+        // What was drawn by a terminal that did not understand.
+        device.write(Array("\u{1B}[2J".utf8))
+    }
+
+    private func take(_ events: [InputEvent]) {
+        for event in events {
+            switch event {
+            case .key(let key): waiting.append(.key(key))
+            case .answer(let answer):
+                facts.take(answer)
+                if case .attributes = answer { owesAnswers = false }
+            }
+        }
+    }
+
+    // MARK: PlaybackConsole
+
+    var now: UInt64 { monotonicNow() }
+    var takesKeys: Bool { device.takesKeys }
+    var size: TerminalSize { device.size ?? TerminalSize(columns: 80, rows: 24) }
+
+    func sleep(until time: UInt64?) -> [PlaybackEvent] {
+        while waiting.isEmpty {
+            let now = self.now
+            if let time, now >= time, !parser.isWaiting {
+                poll(0)
+                break
+            }
+            var left = time.map { $0 > now ? $0 - now : 0 }
+            if parser.isWaiting { left = min(left ?? Self.pause, Self.pause) }
+            let wasWaiting = parser.isWaiting
+            if !poll(left), wasWaiting { take(parser.flush()) }
+            if let time, self.now >= time { break }
+        }
+        defer { waiting = [] }
+        return waiting
+    }
+
+    /// Looks once; false when nothing was typed.
+    @discardableResult
+    private func poll(_ nanoseconds: UInt64?) -> Bool {
+        let wake = device.wait(nanoseconds: nanoseconds)
+        waiting += Self.events(wake.signals)
+        guard wake.isReadable else { return false }
+        let bytes = device.read()
+        take(parser.feed(bytes))
+        return !bytes.isEmpty
+    }
+
+    func write(_ bytes: [UInt8]) -> Bool { device.write(bytes) }
+
+    func suspend() -> Bool {
+        do throws(SystemError) {
+            try device.suspend()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private static func events(_ signals: [Int32]) -> [PlaybackEvent] {
+        signals.map { signal in
+            switch signal {
+            case SIGTSTP: .suspend
+            case SIGCONT: .resumed
+            case SIGWINCH: .resized
+            default: .end(signal)
+            }
+        }
+    }
+}
