@@ -19,32 +19,52 @@ func blendRow(_ source: RawSpan, over target: inout MutableRawSpan, bits: Int) {
     }
 }
 
-private typealias Group = SIMD8<UInt32>
-
 private func blend8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer, _ count: Int) {
+    let group = 8
     var x = 0
-    while x + Group.scalarCount <= count {
-        let over = unsafe source.loadUnaligned(fromByteOffset: x * 4, as: Group.self)
-        let alpha = Group(truncatingIfNeeded: over) &>> 24
-        let isFull = alpha .== 255
-        let isNone = alpha .== 0
-        if all(isNone) {
-            // Nothing to draw.
-        } else if all(isFull) {
-            unsafe target.storeBytes(of: over, toByteOffset: x * 4, as: Group.self)
-        } else if all(isFull .| isNone) {
-            let under = unsafe target.loadUnaligned(fromByteOffset: x * 4, as: Group.self)
-            let both = under.replacing(with: over, where: isFull)
-            unsafe target.storeBytes(of: both, toByteOffset: x * 4, as: Group.self)
-        } else {
-            for pixel in x..<x + Group.scalarCount { unsafe blendPixel8(source + pixel * 4, target + pixel * 4) }
-        }
-        x += Group.scalarCount
+    while x + group <= count {
+        let (from, to) = unsafe (source + x * 4, target + x * 4)
+        unsafe blendGroup8(from, to)
+        x += group
     }
     while x < count {
         unsafe blendPixel8(source + x * 4, target + x * 4)
         x += 1
     }
+}
+
+/// Eight pixels, looked at two at a time in a register.
+@inline(__always)
+private func blendGroup8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPointer) {
+    let a = unsafe source.loadUnaligned(as: UInt64.self).littleEndian
+    let b = unsafe source.loadUnaligned(fromByteOffset: 8, as: UInt64.self).littleEndian
+    let c = unsafe source.loadUnaligned(fromByteOffset: 16, as: UInt64.self).littleEndian
+    let d = unsafe source.loadUnaligned(fromByteOffset: 24, as: UInt64.self).littleEndian
+    let alphas: UInt64 = 0xFF00_0000_FF00_0000
+    if (a | b | c | d) & alphas == 0 { return }
+    if a & b & c & d & alphas == alphas {
+        unsafe target.copyMemory(from: source, byteCount: 32)
+        return
+    }
+    // The lowest bit of an alpha that is 0 or 255 says which; any other alpha leaves a bit here.
+    let ones: UInt64 = 0x0100_0000_0100_0000
+    func rest(_ pair: UInt64) -> UInt64 { (pair & alphas) ^ ((pair & ones) &* 255) }
+    guard rest(a) | rest(b) | rest(c) | rest(d) == 0 else {
+        for pixel in 0..<8 { unsafe blendPixel8(source + pixel * 4, target + pixel * 4) }
+        return
+    }
+    unsafe select(a, target)
+    unsafe select(b, target + 8)
+    unsafe select(c, target + 16)
+    unsafe select(d, target + 24)
+}
+/// Stores those of two pixels whose alpha is full.
+@inline(__always)
+private func select(_ pair: UInt64, _ target: UnsafeMutableRawPointer) {
+    let under = unsafe target.loadUnaligned(as: UInt64.self).littleEndian
+    // All bits of a pixel from the lowest one of its alpha.
+    let isThere = ((pair >> 24) & 0x0000_0001_0000_0001) &* 0xFFFF_FFFF
+    unsafe target.storeBytes(of: (under ^ ((under ^ pair) & isThere)).littleEndian, as: UInt64.self)
 }
 
 @inline(__always)
