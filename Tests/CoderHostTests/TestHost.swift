@@ -102,16 +102,21 @@ final class ScriptedCoder: ImageCoder {
     private let failure: CoderError?
     private let format: PixelFormat
     private let count = Mutex(0)
+    private let decodes = Mutex<[Int]>([])
+    private let canSeek: Bool
 
     /// How many decoders were asked for.
     var sessions: Int { count.withLock { $0 } }
+    /// The frames that were decoded, in order.
+    var decoded: [Int] { decodes.withLock { $0 } }
 
     init(
         _ id: String, signature: [UInt8] = Array("BAD!".utf8), priority: Int = 100,
         roles: CoderRoles = [.decode, .encode],
         format: PixelFormat = .rgba8, size: PixelSize = PixelSize(1, 1), frames: [Frame]? = nil,
-        failure: CoderError? = nil
+        failure: CoderError? = nil, loopCount: LoopCount = .unknown, canSeek: Bool = true
     ) {
+        self.canSeek = canSeek
         let mask = [UInt8](repeating: 0xFF, count: signature.count)
         descriptor = CoderDescriptor(
             id: id, version: "1", tier: .user, roles: roles,
@@ -121,14 +126,16 @@ final class ScriptedCoder: ImageCoder {
                     signatures: [Signature(rules: [.bytes(at: 0, signature, mask: mask)], rank: 0)])
             ], priority: priority)
         self.frames = frames ?? [(FrameInfo(index: 0, rect: PixelRect(size)), [1, 2, 3, 4])]
-        info = ImageInfo(size: size, nativeFormat: format, frameCount: self.frames.count)
+        info = ImageInfo(size: size, nativeFormat: format, frameCount: self.frames.count, loopCount: loopCount)
         self.failure = failure
         self.format = format
     }
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
         count.withLock { $0 += 1 }
-        return Decoder(info: info, frames: frames, failure: failure, format: format)
+        return Decoder(info: info, frames: frames, failure: failure, format: format, canSeek: canSeek) { index in
+            self.decodes.withLock { $0.append(index) }
+        }
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { Encoder() }
@@ -138,9 +145,16 @@ final class ScriptedCoder: ImageCoder {
         let frames: [Frame]
         let failure: CoderError?
         let format: PixelFormat
+        let canSeek: Bool
+        let onDecode: (Int) -> Void
         var next = 0
 
-        init(info: ImageInfo, frames: [Frame], failure: CoderError?, format: PixelFormat) {
+        init(
+            info: ImageInfo, frames: [Frame], failure: CoderError?, format: PixelFormat, canSeek: Bool,
+            onDecode: @escaping (Int) -> Void
+        ) {
+            self.canSeek = canSeek
+            self.onDecode = onDecode
             self.info = info
             self.frames = frames
             self.failure = failure
@@ -157,10 +171,12 @@ final class ScriptedCoder: ImageCoder {
             return next <= frames.count ? frames[next - 1].info : nil
         }
         func seek(toFrame index: Int) throws(CoderError) -> Int {
+            guard canSeek else { throw .unsupported("seeking") }
             next = index
             return index
         }
         func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
+            onDecode(next - 1)
             let pixels = frames[next - 1].pixels
             let width = place.rect.width * format.bytesPerPixel
             for y in 0..<place.rect.height {
