@@ -206,6 +206,32 @@ func randomGIF(seed: Int, largest: Int, frames: Int = 1) -> [UInt8] {
         #expect(last == red.prefix(4 * (painted % side)) + [UInt8](repeating: 0, count: 4 * (side - painted % side)))
     }
 
+    // MARK: Files of others
+
+    private static let corpus = ["\(Repository.root)/../shared/corpus", "\(Repository.root)/../../shared/corpus"]
+        .first { readFile("\($0)/manifest.tsv") != nil }
+
+    /// Pictures that nobody of this project made; skipped where they are not.
+    @Test(.enabled(if: corpus != nil, "there is no ../shared/corpus"))
+    func `decodes files of others as giflib does`() throws {
+        let folder = try #require(Self.corpus)
+        let lines = String(decoding: try #require(readFile("\(folder)/manifest.tsv")), as: UTF8.self)
+        var compared = 0
+        for line in lines.split(separator: "\n") {
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+            guard fields.count > 3, fields[3] == "gif", let file = readFile("\(folder)/open/\(fields[0])"),
+                let theirs = giflibFrames(file), let ours = try? decodeGIF(file).frames
+            else { continue }
+            let name = Comment(rawValue: String(fields[0]))
+            compared += 1
+            #expect(ours.map(\.info.rect) == theirs.map(\.info.rect), name)
+            for (mine, other) in zip(ours, theirs) where mine.pixels != other.pixels {
+                Issue.record("\(fields[0]), frame \(mine.info.index)")
+            }
+        }
+        #expect(compared > 50)
+    }
+
     // MARK: What giflib refuses
 
     private static func file(_ data: [UInt8], hasPalette: Bool = true, ends: Bool = true) -> [UInt8] {
