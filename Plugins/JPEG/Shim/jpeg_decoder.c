@@ -170,6 +170,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
 static void note_scan(jpegs_decoder *d) {
     d->scan.number = (uint32_t)d->c.input_scan_number;
     d->scan.components = 0;
+    if (!d->ended) d->scan.offset = (uint64_t)(d->source.next_input_byte - d->base);
     for (int i = 0; i < d->c.comps_in_scan; i++) {
         d->scan.components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
     }
