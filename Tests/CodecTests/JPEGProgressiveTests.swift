@@ -367,6 +367,18 @@ private func difference(_ one: [UInt8], _ other: [UInt8]) -> Int {
         #expect(cheap.pictures == 1 && flat.count / 10 < 600 * 400 / 192)
     }
 
+    @Test func `shows what came before a second frame header that is half there`() throws {
+        // FF C2 length 17, 8 bits, 256 x 256: refused, but only once the number of components has arrived.
+        let bytes = try file("progressive-422.jpg")
+        let head = bytes[..<scans(bytes)[1].upperBound] + [0xFF, 0xC2, 0, 17, 8, 1, 0, 1, 0]
+        let download = try Download(head + [UInt8](repeating: 0, count: 40))
+        download.arrive(upTo: head.count)
+        #expect(try download.ask() == .partial(PixelRect(PixelSize(40, 24))))
+
+        download.arrive(upTo: download.bytes.count)
+        #expect(throws: CoderError.self) { try download.ask() }
+    }
+
     @Test func `counts scans while they arrive`() throws {
         var limits = DecodeLimits.default
         limits.maxScans = 3
