@@ -22,7 +22,7 @@ public final class JPEGDecoder: ImageDecoder {
         var scale: Int
         var reserved = 0
         var row = 0
-        var scans = JPEGScans()
+        var scans: JPEGScans
         var isAbsorbed = false
         /// What the last picture of several scans was made for.
         var shown: Picture?
@@ -80,7 +80,9 @@ public final class JPEGDecoder: ImageDecoder {
         if header.needsAllInput, !session.source.isComplete { throw .needsInput }
         if run == nil {
             if header.isMultiScan { try session.host.reserve(bytes: header.coefficientBytes) }
-            run = Run(format: format, scale: scale, reserved: header.isMultiScan ? header.coefficientBytes : 0)
+            run = Run(
+                format: format, scale: scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
+                scans: JPEGScans(pixels: image.size.area ?? .max))
         }
         try decompressor.start(run?.format ?? format, scale: run?.scale ?? scale)
         return header.isMultiScan

@@ -4,6 +4,8 @@
 struct JPEGScan: Hashable {
     /// From 1.
     var number: Int
+    /// Where its data begins in the file.
+    var offset: Int
     /// One bit for each component, by its place in the frame header.
     var components: UInt32
     /// Coefficients in zigzag order.
@@ -24,26 +26,30 @@ struct JPEGScan: Hashable {
 ///     scan   DC | Y 1…5 | Cr | Cb | Y 6…63 | Y finer | DC finer | Cr finer | Cb finer | Y finest
 ///     shown  ~  | yes   | -  | yes| yes    | yes     | -        | -        | yes      | the end
 ///
-/// Every finished scan is, but for two kinds that nobody can tell from the picture before:
+/// Every finished scan is, but for
 /// - the last bits of the means (DC) alone: one step of a quantizer, spread over a whole block;
-/// - one colour component behind the first while the next scan does the same for the other.
+/// - one colour component behind the first while the next scan does the same for the other;
+/// - those that brought so little data, all since the last picture taken together, that a picture takes longer than
+///   reading them did. So pictures never cost much more than the scans, however many there are.
 ///
 /// They are seen together with the next scan that is worth it. As long as there are only means, a coarse picture is all
 /// there is; from then on every picture has full resolution, so that none looks worse than the one before.
 struct JPEGScans {
-    /// Pictures of one session before the last; a file of many tiny scans must not cost a pass for each.
-    static let maxPictures = 10
+    /// Evidence: on one core of 2021 a pass takes 0.7 ns a pixel, reading a scan 45 ns a byte and more for each block;
+    /// twelve million pixels in ten scans then cost 1.3 to 1.6 times one decode at any quality.
+    static let pixelsPerByte = 192
 
+    private let pixels: Int
+    private var unseenBytes = 0
     private var current: JPEGScan?
-    private var pictures = 0
-    private var isWorthShowing = false
+    /// Whether there is something to see that no picture has shown yet.
+    private(set) var wantsPicture = false
     /// Whether there is anything to see at all.
     private(set) var hasPicture = false
     /// Whether a finished scan brought more than means.
     private(set) var hasDetail = false
 
-    /// Whether there is something to see that no picture has shown yet.
-    var wantsPicture: Bool { isWorthShowing && pictures < Self.maxPictures }
+    init(pixels: Int) { self.pixels = pixels }
 
     /// Notes the scan that is being read; the one before has come to its end.
     mutating func begin(_ scan: JPEGScan) {
@@ -55,14 +61,16 @@ struct JPEGScans {
         if last.band.upperBound > 0 { hasDetail = true }
         let isLastBitOfMeans = last.band.upperBound == 0 && last.high > 0
         let isOneOfMany = last.components & 1 == 0 && scan.components & 1 == 0 && last.isSameStep(as: scan)
+        unseenBytes += scan.offset - last.offset
         if isLastBitOfMeans || isOneOfMany { return }
-        isWorthShowing = true
+        if hasPicture, unseenBytes < pixels / Self.pixelsPerByte { return }
+        wantsPicture = true
         hasPicture = true
     }
 
     /// Notes that a picture was made of all there is.
     mutating func showed() {
-        pictures += 1
-        isWorthShowing = false
+        unseenBytes = 0
+        wantsPicture = false
     }
 }

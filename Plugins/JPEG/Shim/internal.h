@@ -46,6 +46,9 @@ struct jpegs_decoder {
     struct jpeg_source_mgr        source, view_source;
     jmp_buf                       jump;
     const uint8_t                *base;
+    /* Of the picture. The library's own fields may be those of a second, damaged frame header half read. */
+    uint32_t                      width, height;
+    int                           components;
     size_t                        head;       /* bytes up to and with the header of the first scan        */
     size_t                        skip;       /* bytes still to skip once they have arrived               */
     int                           complete;   /* no further byte will come                                */

@@ -137,6 +137,9 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     }
     if (jpeg_read_header(&d->c, TRUE) == JPEG_SUSPENDED) return JPEGS_NEEDS_INPUT;
     d->head = (size_t)(d->source.next_input_byte - d->base);
+    d->width = d->c.image_width;
+    d->height = d->c.image_height;
+    d->components = d->c.num_components;
     info->width = d->c.image_width;
     info->height = d->c.image_height;
     info->components = (uint32_t)d->c.num_components;
@@ -170,6 +173,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
 static void note_scan(jpegs_decoder *d) {
     d->scan.number = (uint32_t)d->c.input_scan_number;
     d->scan.components = 0;
+    if (!d->ended) d->scan.offset = (uint64_t)(d->source.next_input_byte - d->base);
     for (int i = 0; i < d->c.comps_in_scan; i++) {
         d->scan.components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
     }
@@ -216,7 +220,7 @@ int32_t jpegs_decoder_is_truncated(const jpegs_decoder *d) {
     if (!d->ended) return 0;
     if (d->starved) return 1;
     if (!d->c.buffered_image) return 0;
-    for (int i = 0; i < d->c.num_components; i++) {
+    for (int i = 0; i < d->components; i++) {
         if (!(d->seen & 1u << i)) return 1;
         /* coef_bits: bits still missing of each coefficient, -1 = all of them. */
         for (int k = 0; d->c.coef_bits && k < DCTSIZE2; k++) {

@@ -55,7 +55,7 @@ static jvirt_barray_ptr lend_array(j_common_ptr c, int pool, boolean zero, JDIME
                                    JDIMENSION access) {
     (void)pool, (void)zero, (void)blocks, (void)rows, (void)access;
     jpegs_decoder *d = c->client_data;
-    if (d->lent >= d->c.num_components) ERREXIT(c, JERR_BAD_VIRTUAL_ACCESS);
+    if (d->lent >= d->components) ERREXIT(c, JERR_BAD_VIRTUAL_ACCESS);
     return jpeg_read_coefficients(&d->c)[d->lent++];
 }
 
@@ -95,12 +95,12 @@ int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t sca
     int32_t status = jpegs_select_output(d, main ? &d->c : &d->view, t);
     if (status != JPEGS_OK) return status;
     /* Tables are noted when the first scan of a component begins, which a view does not read. */
-    for (int i = 0; !main && i < d->c.num_components; i++) {
+    for (int i = 0; !main && i < d->components; i++) {
         d->view.comp_info[i].quant_table = d->c.comp_info[i].quant_table;
     }
     if (!jpeg_start_output(d->out, main ? d->c.input_scan_number : 1)) return JPEGS_NEEDS_INPUT;
-    *width = coarse ? d->c.image_width : d->out->output_width;
-    *height = coarse ? d->c.image_height : d->out->output_height;
+    *width = coarse ? d->width : d->out->output_width;
+    *height = coarse ? d->height : d->out->output_height;
     jpegs_enlarger_free(d->enlarger);
     d->enlarger = NULL;
     if (coarse) {
@@ -151,7 +151,7 @@ static JDIMENSION read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, J
 }
 
 static int32_t coarse_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count) {
-    for (; count > 0 && *row < d->c.image_height; count--, ++*row) {
+    for (; count > 0 && *row < d->height; count--, ++*row) {
         uint8_t *next = jpegs_enlarger_wants(d->enlarger, *row);
         if (next && read_strip(d, next, 0, 1) == 0) return JPEGS_NEEDS_INPUT;
         jpegs_enlarger_row(d->enlarger, *row, pixels + stride * *row);

@@ -108,7 +108,7 @@ import JPEGShim
         var raw = jpegs_scan()
         unsafe jpegs_decoder_scan(decoder, &raw)
         return JPEGScan(
-            number: Int(raw.number), components: raw.components,
+            number: Int(raw.number), offset: Int(clamping: raw.offset), components: raw.components,
             band: Int(raw.first)...Int(max(raw.first, raw.last)), high: Int(raw.high), low: Int(raw.low))
     }
 

@@ -62,10 +62,11 @@ int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, u
 
 /* The header of a scan, ITU-T T.81 B.2.3. */
 typedef struct jpegs_scan {
-    uint32_t number;      /* from 1                                                    */
-    uint32_t components;  /* one bit for each, by its place in the frame header        */
-    uint32_t first, last; /* coefficients in zigzag order: Ss, Se                      */
+    uint32_t number;      /* from 1                                                      */
+    uint32_t components;  /* one bit for each, by its place in the frame header          */
+    uint32_t first, last; /* coefficients in zigzag order: Ss, Se                        */
     uint32_t high, low;   /* bits that were there before, bits that stay missing: Ah, Al */
+    uint64_t offset;      /* where its data begins in the file                           */
 } jpegs_scan;
 
 /* Takes in some rows of blocks; stops where a scan begins. OK: all scans are in. MORE, NEEDS_INPUT or an error. */
