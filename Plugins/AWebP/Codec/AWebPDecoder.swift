@@ -16,6 +16,7 @@ public final class AWebPDecoder: AnimationDecoder {
     private var currentIndex = 0
     /// The first frame, decoded while it arrives.
     private var run: Run?
+    private var isWarm = false
 
     private struct Run {
         var decompressor: WebPDecompressor
@@ -156,6 +157,8 @@ public final class AWebPDecoder: AnimationDecoder {
         let available = session.source.available
         let isWhole = current.bytes.upperBound <= available
         if isWhole, run == nil, area <= Self.pixelsPerSlice {
+            if !isWarm { WebPDecompressor.expect(bytes: area * 4) }
+            isWarm = true
             let reserved = Self.ownBytes(current)
             try session.host.reserve(bytes: reserved)
             try WebPDecompressor.decode(session.source, current.bytes, into: surface)

@@ -69,6 +69,9 @@ import WebPShim
         if status != WEBPS_OK { throw WebPLibrary.error(status == WEBPS_NEEDS_INPUT ? WEBPS_CORRUPT : status) }
     }
 
+    /// Tells the allocator that blocks of this size come and go.
+    package static func expect(bytes: Int) { webps_expect(max(0, bytes)) }
+
     private static func code(_ format: PixelFormat) -> UInt32 {
         let isPremultiplied = format.alpha == .premultiplied
         return switch format.channels {
