@@ -10,6 +10,8 @@ import WebPCodec
 public final class AWebPEncoder: ImageEncoder {
     private let session: EncoderSession
     private let settings: AWebPSettings
+    /// Where the picture is no animation.
+    private var still: WebPEncoder?
     private var info: ImageInfo?
     private var sink: ByteSink?
     private var metadata = AWebPWriter.Metadata()
@@ -35,6 +37,12 @@ public final class AWebPEncoder: ImageEncoder {
     }
 
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
+        if !info.isAnimated, info.frameCount == 1 {
+            let still = try WebPEncoder(session)
+            try still.begin(info, to: sink)
+            self.still = still
+            return
+        }
         let size = info.size
         guard !size.isEmpty, max(size.width, size.height) <= Self.maxSide else {
             throw .invalidArgument(
@@ -51,8 +59,11 @@ public final class AWebPEncoder: ImageEncoder {
     }
 
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
+        if let still { return try still.add(blob) }
         switch blob.kind {
-        case .exif: metadata.exif = info?.orientation.map { ExifOrientation.replacing(blob.bytes, with: $0) } ?? blob.bytes
+        case .exif:
+            // Says the orientation of the pixels as they are handed over.
+            metadata.exif = info?.orientation.map { ExifOrientation.replacing(blob.bytes, with: $0) } ?? blob.bytes
         case .xmp: metadata.xmp = blob.bytes
         case .icc: metadata.profile = blob.bytes
         default: return false
@@ -63,6 +74,7 @@ public final class AWebPEncoder: ImageEncoder {
     // MARK: Frames
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        if let still { return try still.add(frame, pixels: surface) }
         guard let info, let frames, surface.size == info.size, surface.format == info.nativeFormat else {
             throw CoderError(.misuse, "the frame is not what was begun")
         }
@@ -91,6 +103,7 @@ public final class AWebPEncoder: ImageEncoder {
     }
 
     public func finish() throws(CoderError) {
+        if let still { return try still.finish() }
         guard let pending, let sink, let info else { throw CoderError(.misuse, "no frame was added") }
         self.pending = nil
         if hasBegun {

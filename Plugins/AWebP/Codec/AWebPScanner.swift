@@ -80,7 +80,9 @@ struct AWebPScanner {
     }
 
     private mutating func readFrame(_ chunk: AWebPChunk) throws(CoderError) {
-        guard storedLoopCount != nil else { throw .corrupt("a frame stands before the animation's own chunk", at: offset) }
+        guard storedLoopCount != nil else {
+            throw .corrupt("a frame stands before the animation's own chunk", at: offset)
+        }
         if limits.maxFrames > 0, frames.count >= limits.maxFrames {
             throw .limit("frames", allowed: limits.maxFrames, requested: frames.count + 1)
         }

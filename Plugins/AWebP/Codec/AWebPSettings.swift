@@ -17,6 +17,8 @@ struct AWebPSettings {
 
     init(_ options: CoderOptions) throws(CoderError) {
         self.options = options
+        // Every frame would aim at it by itself.
+        for key in ["webp.target-size", "webp.target-psnr"] { self.options[key] = nil }
         let isLossless = options.bool(OptionKey.lossless) ?? false
         let isMixed = options.bool("awebp.mixed") ?? false
         kinds = isMixed ? [false, true] : [isLossless]

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 8
+#define BLOCK 16 /* a macroblock */
 
 struct webps_frames {
     uint32_t   width, height;
@@ -142,6 +142,27 @@ void webps_frames_compare(const webps_frames *f, const webps_rect *cleared, webp
 
 /* ---- cutting out ---- */
 
+/* Leaves a block out as a whole, filled with its mean so that its neighbours are coded no worse; or, where a pixel of it
+   changes, only what is not opaque, because that cannot be drawn over itself. */
+static void leave_out(webps_frames *f, uint32_t left, uint32_t top, uint32_t right, uint32_t bottom) {
+    uint32_t all = 1, red = 0, green = 0, blue = 0, count = (right - left) * (bottom - top);
+    for (uint32_t y = top; y < bottom; y++)
+        for (uint32_t x = left; x < right; x++) {
+            size_t i = (size_t)y * f->cut.width + x;
+            all &= f->holes[i];
+            red += f->part[i] >> 16 & 255;
+            green += f->part[i] >> 8 & 255;
+            blue += f->part[i] & 255;
+        }
+    uint32_t mean = argb(0, red / count, green / count, blue / count);
+    for (uint32_t y = top; y < bottom; y++)
+        for (uint32_t x = left; x < right; x++) {
+            size_t i = (size_t)y * f->cut.width + x;
+            if (!all) f->holes[i] &= f->part[i] < 0xFF000000u;
+            if (f->holes[i]) f->part[i] = all ? mean : f->part[i] & 0xFFFFFFu;
+        }
+}
+
 uint64_t webps_frames_cut(webps_frames *f, const webps_rect *part, const webps_rect *cleared, int32_t holes,
                           int32_t blocks) {
     uint64_t count = 0;
@@ -159,20 +180,12 @@ uint64_t webps_frames_cut(webps_frames *f, const webps_rect *part, const webps_r
     for (uint32_t top = 0; blocks && top < part->height; top += BLOCK) {
         uint32_t bottom = part->height - top < BLOCK ? part->height : top + BLOCK;
         for (uint32_t left = 0; left < part->width; left += BLOCK) {
-            uint32_t width = part->width - left < BLOCK ? part->width - left : BLOCK;
-            int      all = 1;
-            for (uint32_t y = top; y < bottom; y++)
-                for (uint32_t x = 0; x < width; x++) all &= f->holes[(size_t)y * part->width + left + x];
-            /* What is not opaque cannot be drawn over itself, so it stays out in any case. */
-            for (uint32_t y = top; y < bottom && !all; y++)
-                for (uint32_t x = left; x < left + width; x++) {
-                    size_t i = (size_t)y * part->width + x;
-                    f->holes[i] &= f->part[i] < 0xFF000000u;
-                }
+            uint32_t right = part->width - left < BLOCK ? part->width : left + BLOCK;
+            leave_out(f, left, top, right, bottom);
         }
     }
     for (size_t i = 0; i < (size_t)part->width * part->height; i++) {
-        f->part[i] = f->holes[i] ? 0 : f->part[i];
+        f->part[i] = blocks || !f->holes[i] ? f->part[i] : 0;
         count += f->holes[i];
     }
     return count;

@@ -34,7 +34,7 @@ int32_t webps_frames_load(webps_frames *f, uint32_t format, const uint8_t *pixel
 void webps_frames_compare(const webps_frames *f, const webps_rect *cleared, webps_difference *difference);
 
 /* Copies a part of the next picture to where webps_frames_encode finds it. With `holes`, pixels that do not change are
-   transparent; with `blocks`, opaque ones only in squares of 8 x 8 in which none changes. Answers how many are. */
+   transparent; with `blocks`, opaque ones only in macroblocks in which none changes. Answers how many are. */
 uint64_t webps_frames_cut(webps_frames *f, const webps_rect *part, const webps_rect *cleared, int32_t holes,
                           int32_t blocks);
 
