@@ -167,7 +167,7 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
 @Suite struct `Damaged animated WebP` {
     @Test func `delivers the frames that are whole`() throws {
         let whole = try fixture()
-        // Where webpinfo says that the chunks of the frames end; the last byte of the first is no part of its picture.
+        // Where webpinfo says that the chunks of the frames end; libwebp needs all but the last byte of the first.
         let ends = [325, 636, 750, 892, 938]
         for length in whole.indices {
             let (frames, end) = walk(Array(whole[..<length]))
