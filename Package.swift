@@ -68,6 +68,7 @@ let rooms = [
     room("JPEG", "jpeg", libraries: ["jpeg"]),
     room("PNG", "png", libraries: ["png"]),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
+    room("AWebP", "awebp", on: "WebP"),
     room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),
 ]

@@ -52,12 +52,12 @@ def tool_output(path, kind):
         return run("djpeg", "-pnm", path), "djpeg"
     if kind == "png":
         return run("pngtopam", "-alphapam", path), "pngtopam"
-    if kind == "webp":
+    if kind in ("webp", "awebp"):
         if b"ANMF" in Path(path).read_bytes():
             with tempfile.TemporaryDirectory() as folder:
                 first = Path(folder) / "first.webp"
                 run("webpmux", "-get", "frame", "1", path, "-o", first)
-                return tool_output(first, kind)
+                return tool_output(first, "webp")
         return run("dwebp", path, "-pam", "-o", "-"), "dwebp"
     if kind in ("heic", "avif"):
         with tempfile.TemporaryDirectory() as folder:

@@ -109,13 +109,19 @@ import WebPShim
                 UInt32(surface.size.height)))
     }
 
+    /// Runs a call of the library with this encoder.
+    @unsafe
+    func run(_ call: (OpaquePointer) -> Int32) throws(CoderError) {
+        try check(unsafe call(encoder))
+    }
+
     private func check(_ status: Int32) throws(CoderError) {
         if status == WEBPS_OK { return }
         if let error = output.error { throw error }
         throw WebPLibrary.error(status)
     }
 
-    private static func code(_ format: PixelFormat) -> UInt32 {
+    static func code(_ format: PixelFormat) -> UInt32 {
         switch (format.channels, format.alpha) {
         case (.rgba, .opaque): WEBPS_RGBX
         case (.rgba, _): WEBPS_RGBA

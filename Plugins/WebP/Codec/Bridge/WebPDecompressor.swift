@@ -1,23 +1,23 @@
-import CoderPluginKit
-import ImageModel
+package import CoderPluginKit
+package import ImageModel
 import WebPShim
 
 /// One run of libwebp's incremental decoder into a surface.
 ///
 /// - Ownership: the library keeps the address of the pixels; the caller guarantees that the next call is given the
 ///   surface of the first.
-@safe final class WebPDecompressor {
+@safe package final class WebPDecompressor {
     private let decoder: OpaquePointer
     private let pixels: UnsafeMutableRawPointer
     /// Rows of the output that are whole.
-    private(set) var rows = 0
+    package private(set) var rows = 0
 
     /// Prepares to fill `rect` of the surface, scaling the picture where `scales` is set.
     ///
     /// - Throws: `.outOfMemory`.
     ///
     /// The corresponding C function is `WebPIDecode`.
-    init(into surface: borrowing Surface, rect: PixelRect, scales: Bool, threads: Bool) throws(CoderError) {
+    package init(into surface: borrowing Surface, rect: PixelRect, scales: Bool, threads: Bool) throws(CoderError) {
         precondition(!rect.isEmpty && PixelRect(surface.size).contains(rect))
         let offset = rect.y * surface.stride + rect.x * surface.format.bytesPerPixel
         let start = unsafe (surface.baseAddress + offset).assumingMemoryBound(to: UInt8.self)
@@ -33,12 +33,12 @@ import WebPShim
     deinit { unsafe webps_decoder_free(decoder) }
 
     /// Whether the surface is the one this run began with.
-    func isFilling(_ surface: borrowing Surface) -> Bool { unsafe pixels == surface.baseAddress }
+    package func isFilling(_ surface: borrowing Surface) -> Bool { unsafe pixels == surface.baseAddress }
 
     /// Goes on with the bytes of `range`, which begins where it began before; answers whether the picture is complete.
     ///
     /// The corresponding C function is `WebPIUpdate`.
-    func update(_ source: ByteSource, _ range: Range<Int>) throws(CoderError) -> Bool {
+    package func update(_ source: ByteSource, _ range: Range<Int>) throws(CoderError) -> Bool {
         precondition(range.upperBound <= source.available)
         guard let base = unsafe source.baseAddress else { return false }
         var rows = UInt32(self.rows)
@@ -50,6 +50,27 @@ import WebPShim
         default: throw WebPLibrary.error(status)
         }
     }
+
+    /// Decodes a picture whose bytes are all there, which saves the library its preparations for the next call.
+    ///
+    /// - Shape: `range` begins with a chunk of the picture, and the picture has the size of the surface.
+    ///
+    /// The corresponding C function is `WebPDecode`.
+    package static func decode(
+        _ source: ByteSource, _ range: Range<Int>, into surface: borrowing Surface
+    ) throws(CoderError) {
+        precondition(range.upperBound <= source.available)
+        guard let base = unsafe source.baseAddress else { throw .needsInput }
+        let status = unsafe webps_decode(
+            base + range.lowerBound, range.count, code(surface.format),
+            surface.baseAddress.assumingMemoryBound(to: UInt8.self), surface.stride, UInt32(surface.size.width),
+            UInt32(surface.size.height))
+        // Nothing more is coming.
+        if status != WEBPS_OK { throw WebPLibrary.error(status == WEBPS_NEEDS_INPUT ? WEBPS_CORRUPT : status) }
+    }
+
+    /// Tells the allocator that blocks of this size come and go.
+    package static func expect(bytes: Int) { webps_expect(max(0, bytes)) }
 
     private static func code(_ format: PixelFormat) -> UInt32 {
         let isPremultiplied = format.alpha == .premultiplied

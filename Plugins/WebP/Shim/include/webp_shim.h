@@ -67,6 +67,13 @@ void           webps_decoder_free(webps_decoder *d);
    OK: complete. NEEDS_INPUT or an error. */
 int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t count, uint32_t *rows);
 
+/* Decodes a whole picture of width x height into `pixels` in one go: OK or an error. */
+int32_t webps_decode(const uint8_t *bytes, size_t count, uint32_t format, uint8_t *pixels, size_t stride,
+                     uint32_t width, uint32_t height);
+
+/* Tells the allocator that blocks of this size come and go. */
+void webps_expect(size_t bytes);
+
 /* ---- encoding ---- */
 
 typedef struct webps_encoder webps_encoder;
@@ -120,5 +127,10 @@ int32_t webps_encoder_chunk(webps_encoder *e, const char *fourcc, const uint8_t 
 /* Encodes and writes the whole file. */
 int32_t webps_encoder_encode(webps_encoder *e, uint32_t format, const uint8_t *pixels, size_t stride, uint32_t width,
                              uint32_t height);
+
+/* Encodes pixels of 0xAARRGGBB, `stride` of them from row to row, and writes them as a file without metadata. The
+   pixels may be changed where they are fully transparent. */
+int32_t webps_encoder_encode_argb(webps_encoder *e, uint32_t *pixels, uint32_t stride, uint32_t width,
+                                  uint32_t height);
 
 #endif

@@ -1,0 +1,239 @@
+public import CoderPluginKit
+public import ImageModel
+import WebPCodec
+
+/// Encodes animated WebP, one frame at a time: finds what changes, codes that alone, and writes it at once.
+///
+/// A frame is held back until the next one is there, because it may turn out to last longer, or to be cleared away.
+///
+/// - Source: RFC 9649.
+public final class AWebPEncoder: ImageEncoder {
+    private let session: EncoderSession
+    private let settings: AWebPSettings
+    /// Where the picture is no animation.
+    private var still: WebPEncoder?
+    private var info: ImageInfo?
+    private var sink: ByteSink?
+    private var metadata = AWebPWriter.Metadata()
+    private var frames: WebPFrames?
+    private var writer: AWebPWriter?
+    private var clock = AWebPClock()
+    private var pending: AWebPWriter.Frame?
+    private var hasBegun = false
+    private var sinceKey = 0
+
+    /// The sides of a VP8 frame have 14 bits.
+    ///
+    /// - Source: RFC 6386 section 9.1; RFC 9649 section 3.4.
+    private static let maxSide = 16_383
+
+    public init(_ session: EncoderSession) throws(CoderError) {
+        self.session = session
+        settings = try AWebPSettings(session.options)
+    }
+
+    public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
+        try WebPEncoder(session).acceptedFormats(for: info)
+    }
+
+    public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
+        if !info.isAnimated, info.frameCount == 1 {
+            let still = try WebPEncoder(session)
+            try still.begin(info, to: sink)
+            self.still = still
+            return
+        }
+        let size = info.size
+        guard !size.isEmpty, max(size.width, size.height) <= Self.maxSide else {
+            throw .invalidArgument(
+                "a WebP has sides of 1 to \(Self.maxSide) pixels, not \(size)", hint: "scale the picture down")
+        }
+        guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
+            throw .invalidArgument("WebP is not encoded from \(info.nativeFormat)")
+        }
+        // The library copies what it encodes as ARGB, or as YUV and alpha, which is less.
+        try session.host.reserve(bytes: WebPFrames.byteCount(size) + (size.area ?? 0) * 4)
+        frames = try WebPFrames(size: size, isExact: settings.isExact, tolerance: settings.tolerance)
+        self.info = info
+        self.sink = sink
+    }
+
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
+        if let still { return try still.add(blob) }
+        switch blob.kind {
+        case .exif:
+            // Says the orientation of the pixels as they are handed over.
+            metadata.exif = info?.orientation.map { ExifOrientation.replacing(blob.bytes, with: $0) } ?? blob.bytes
+        case .xmp: metadata.xmp = blob.bytes
+        case .icc: metadata.profile = blob.bytes
+        default: return false
+        }
+        return true
+    }
+
+    // MARK: Frames
+
+    public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        if let still { return try still.add(frame, pixels: surface) }
+        guard let info, let frames, surface.size == info.size, surface.format == info.nativeFormat else {
+            throw CoderError(.misuse, "the frame is not what was begun")
+        }
+        try session.host.checkCancellation()
+        try frames.load(surface)
+        let milliseconds = try time(frame)
+        guard var before = pending else {
+            pending = try code(.key(info.size), milliseconds)
+            return
+        }
+        let difference = frames.compare()
+        if difference.changed == 0 {
+            if AWebPClock.isWhole(frame.duration), before.milliseconds + milliseconds <= AWebPClock.longest {
+                before.milliseconds += milliseconds
+                pending = before
+                return
+            }
+            // The same again, in as few bytes as there can be.
+            pending = try code(.nothing, milliseconds)
+        } else {
+            let change = Change(difference, frames, before: before.rect, canvas: info.size, isKey: isKeyDue(difference))
+            if change.cleared != nil { before.disposal = .background }
+            pending = try code(change, milliseconds)
+        }
+        try write(before)
+    }
+
+    public func finish() throws(CoderError) {
+        if let still { return try still.finish() }
+        guard let pending, let sink, let info else { throw CoderError(.misuse, "no frame was added") }
+        self.pending = nil
+        if hasBegun {
+            try write(pending)
+            try writer?.finish()
+        } else {
+            var writer = AWebPWriter(sink, canvas: info.size, metadata: metadata)
+            try writer.writeStill(pending)
+        }
+        if !clock.isExact { session.host.warn("WebP tells time in milliseconds: durations were rounded") }
+    }
+
+    private func write(_ frame: AWebPWriter.Frame) throws(CoderError) {
+        guard let sink, let info else { return }
+        if !hasBegun {
+            hasBegun = true
+            writer = AWebPWriter(sink, canvas: info.size, metadata: metadata)
+            try writer?.begin(loopCount: storedLoopCount(info.loopCount))
+        }
+        try writer?.add(frame)
+    }
+
+    /// Plays, 0 for ever.
+    ///
+    /// - Source: RFC 9649 section 2.7.1 ("ANIM"): 16 bits.
+    private func storedLoopCount(_ count: LoopCount) -> Int {
+        if count.plays > 0xFFFF { session.host.warn("WebP cannot play an animation more than 65535 times") }
+        return min(max(0, count.plays), 0xFFFF)
+    }
+
+    private func time(_ frame: FrameInfo) throws(CoderError) -> Int {
+        let milliseconds = clock.milliseconds(frame.duration)
+        guard milliseconds <= AWebPClock.longest else {
+            throw .invalidArgument(
+                "a frame of \(milliseconds) milliseconds is too long", hint: "WebP has 24 bits for them")
+        }
+        return milliseconds
+    }
+
+    // MARK: What is coded
+
+    private func isKeyDue(_ difference: WebPFrames.Difference) -> Bool {
+        guard let canvas = info?.size else { return false }
+        if settings.mostBetweenKeys > 0, sinceKey + 1 >= settings.mostBetweenKeys { return true }
+        return settings.leastBetweenKeys > 0 && sinceKey + 1 >= settings.leastBetweenKeys
+            && difference.rect == PixelRect(canvas) && difference.changed * 2 >= canvas.area ?? 0
+    }
+
+    /// What of a picture is coded, and how it meets what is seen.
+    struct Change {
+        var rect: PixelRect
+        /// What the frame before leaves behind transparent.
+        var cleared: PixelRect?
+        var blend = Blend.source
+
+        static func key(_ canvas: PixelSize) -> Change { Change(rect: PixelRect(canvas)) }
+        static let nothing = Change(rect: PixelRect(PixelSize(1, 1)), blend: .over)
+
+        private init(rect: PixelRect, blend: Blend = .source) {
+            self.rect = rect
+            self.blend = blend
+        }
+
+        init(
+            _ difference: WebPFrames.Difference, _ frames: WebPFrames, before: PixelRect, canvas: PixelSize, isKey: Bool
+        ) {
+            rect = PixelRect(canvas)
+            if isKey { return }
+            var best = difference
+            if difference.hasTranslucent {
+                // Pixels that become transparent cannot be drawn over; clearing may leave less to do.
+                let other = frames.compare(clearing: before)
+                if Self.cost(other) < Self.cost(difference) {
+                    best = other
+                    cleared = before
+                }
+            }
+            rect = best.changed == 0 ? Self.nothing.rect : Self.even(best.rect)
+            let area = rect.width * rect.height
+            // Where nearly all of it changes, holes cost more than they save.
+            if !best.hasTranslucent, best.changed * 10 < area * 9 { blend = .over }
+        }
+
+        /// Pixels to code, roughly.
+        private static func cost(_ difference: WebPFrames.Difference) -> Int {
+            difference.hasTranslucent ? difference.rect.width * difference.rect.height : difference.changed
+        }
+
+        /// The rectangle grown so that it begins at even coordinates, as a file can say it.
+        private static func even(_ rect: PixelRect) -> PixelRect {
+            PixelRect(
+                x: rect.x & ~1, y: rect.y & ~1, width: rect.width + (rect.x & 1), height: rect.height + (rect.y & 1))
+        }
+    }
+
+    private func code(_ change: Change, _ milliseconds: Int) throws(CoderError) -> AWebPWriter.Frame {
+        guard let frames, let canvas = info?.size else { throw CoderError(.misuse, "nothing was begun") }
+        var chosen: [UInt8] = []
+        for isLossless in settings.kinds {
+            // Nothing but holes is best said without loss.
+            let isLossless = isLossless || change.rect == Change.nothing.rect
+            let unchanged: WebPFrames.Unchanged =
+                change.blend == .source ? .kept : isLossless ? .transparent : .transparentBlocks
+            _ = frames.cut(change.rect, clearing: change.cleared, unchanged: unchanged)
+            let coded = try encode(frames, isLossless: isLossless)
+            if chosen.isEmpty || coded.count < chosen.count { chosen = coded }
+        }
+        frames.show(clearing: change.cleared)
+        let isKey = change.rect == PixelRect(canvas) && change.blend == .source
+        sinceKey = isKey ? 0 : sinceKey + 1
+        return AWebPWriter.Frame(
+            chunks: chosen, hasAlpha: Self.hasAlpha(chosen), rect: change.rect, milliseconds: milliseconds,
+            blend: change.blend)
+    }
+
+    /// The chunks of the part that was cut out.
+    private func encode(_ frames: WebPFrames, isLossless: Bool) throws(CoderError) -> [UInt8] {
+        let output = ByteSink()
+        let compressor = try WebPCompressor(output, session.host)
+        var options = settings.options
+        options[OptionKey.lossless] = .bool(isLossless)
+        try WebPEncoder.configure(compressor, options, maxThreads: session.limits.maxThreads)
+        try frames.encode(with: compressor)
+        // The library writes a file: its header goes, and the chunk that describes the canvas.
+        let isExtended = output.written.dropFirst(12).starts(with: AWebPChunk.Tag.extended.bytes)
+        return Array(output.written.dropFirst(isExtended ? 12 + 18 : 12))
+    }
+
+    private static func hasAlpha(_ chunks: [UInt8]) -> Bool {
+        if chunks.starts(with: AWebPChunk.Tag.alpha.bytes) { return true }
+        return chunks.starts(with: AWebPChunk.Tag.lossless.bytes) && chunks.count > 12 && chunks[12] & 0x10 != 0
+    }
+}
