@@ -70,6 +70,7 @@ let rooms = [
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),
+    room("AVIF", "avif", libraries: ["avif", "yuv"]),
 ]
 
 let package = Package(
