@@ -3,4 +3,8 @@ import CoderPluginKit
 
 let plugin = CoderPlugin(
     id: "org.coderhost.avif-plugin", version: "0.1.0",
-    coders: [Coder(id: "org.coderhost.avif", decoder: AVIFDecoder.self, roles: [.metadata])])
+    coders: [
+        Coder(
+            id: "org.coderhost.avif", decoder: AVIFDecoder.self, encoder: AVIFEncoder.self,
+            roles: [.metadata, .encodeAnimation])
+    ])

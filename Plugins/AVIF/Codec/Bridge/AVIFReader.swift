@@ -42,7 +42,8 @@ internal import ImageModel
     /// Where the bytes end that decoding this frame needs.
     func end(of frame: Int) throws(CoderError) -> Int {
         var end: UInt64 = 0
-        if unsafe avif_shim_end(decoder, UInt32(frame), &end) != 0 { throw .corrupt("a frame has no place in the file") }
+        let code = unsafe avif_shim_end(decoder, UInt32(frame), &end)
+        if code != 0 { throw .corrupt("a frame has no place in the file") }
         return Int(clamping: end)
     }
 
@@ -57,7 +58,7 @@ internal import ImageModel
 
     var knowsColors: Bool { unsafe avif_shim_knows_colors(decoder) != 0 }
 
-    /// Converts stored rows of the decoded frame to where they belong; every range but the first begins with an odd row.
+    /// Converts stored rows of the decoded frame to where they belong; every range but the first begins at an odd row.
     func convert(
         _ rows: Range<Int>, _ part: PixelRect, turns: UInt8, mirror: UInt8, into surface: borrowing Surface
     ) throws(CoderError) {

@@ -102,8 +102,7 @@ typedef struct avif_shim_settings {
     uint8_t  quality;              /* 0 ... 100                                           */
     uint8_t  effort;               /* 0 ... 9                                             */
     uint8_t  depth;                /* bits of one coded sample                            */
-    uint8_t  is_single;            /* one picture, not a sequence                         */
-    uint8_t  turns, mirror;        /* as in the facts                                     */
+    uint8_t  is_single;            /* one picture, known beforehand                       */
     uint16_t chroma;               /* 400, 420, 422 or 444                                */
     uint16_t threads;
     uint16_t primaries, transfer, matrix; /* ITU-T H.273                                  */
@@ -130,8 +129,8 @@ void avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uin
 int32_t avif_shim_encoder_add(avif_shim_encoder *encoder, const avif_shim_pixels *pixels, uint64_t duration,
                               avif_shim_error *error);
 
-/* Makes the file, which lives as long as the encoder. */
-int32_t avif_shim_encoder_finish(avif_shim_encoder *encoder, const uint8_t **bytes, uint64_t *count,
+/* Makes the file, which lives as long as the encoder. `is_alone`: there was one frame, so it is a still. */
+int32_t avif_shim_encoder_finish(avif_shim_encoder *encoder, uint8_t is_alone, const uint8_t **bytes, uint64_t *count,
                                  avif_shim_error *error);
 
 void avif_shim_encoder_free(avif_shim_encoder *encoder);
