@@ -145,7 +145,8 @@ void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t c
     decoder->bytes = bytes;
     decoder->count = count;
     decoder->is_complete = is_complete != 0;
-    decoder->io.sizeHint = is_complete ? count : 0;
+    // Not told: libavif would refuse a sequence whose last frame is cut before it shows the first.
+    decoder->io.sizeHint = 0;
 }
 
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error)

@@ -60,6 +60,8 @@ avifResult fill_planes(const avif_shim_pixels &pixels, avifImage &image)
     rgb.depth = pixels.bits;
     rgb.format = pixels.channels == 3 ? AVIF_RGB_FORMAT_RGB : AVIF_RGB_FORMAT_RGBA;
     rgb.alphaPremultiplied = pixels.premultiplied;
+    // libyuv has seven bits for a weight.
+    rgb.avoidLibYUV = AVIF_TRUE;
     rgb.pixels = const_cast<uint8_t *>(pixels.bytes);
     rgb.rowBytes = uint32_t(pixels.stride);
     return avifImageRGBToYUV(&image, &rgb);
@@ -98,6 +100,8 @@ void configure(avifEncoder *encoder, const avif_shim_settings &settings)
     encoder->codecChoice = AVIF_CODEC_CHOICE_AOM;
     encoder->maxThreads = settings.threads;
     encoder->speed = 9 - settings.effort;
+    // From 7 on libavif codes sequences with aom's settings for real time, which lose even without quantizing.
+    if (settings.lossless && !settings.is_single && encoder->speed > 6) encoder->speed = 6;
     encoder->keyframeInterval = int(settings.key_interval);
     encoder->timescale = settings.timescale;
     encoder->minQuantizer = encoder->minQuantizerAlpha = 0;
