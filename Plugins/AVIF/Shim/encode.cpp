@@ -100,8 +100,9 @@ void configure(avifEncoder *encoder, const avif_shim_settings &settings)
     encoder->codecChoice = AVIF_CODEC_CHOICE_AOM;
     encoder->maxThreads = settings.threads;
     encoder->speed = 9 - settings.effort;
-    // From 7 on libavif codes sequences with aom's settings for real time, which lose even without quantizing.
-    if (settings.lossless && !settings.is_single && encoder->speed > 6) encoder->speed = 6;
+    // From 7 on libavif codes sequences with aom's settings for real time: they lose where nothing is to be lost, and
+    // libaom 3.6 aborts the process over some pictures (an assertion in ratectrl.c).
+    if (!settings.is_single && encoder->speed > 6) encoder->speed = 6;
     encoder->keyframeInterval = int(settings.key_interval);
     encoder->timescale = settings.timescale;
     encoder->minQuantizer = encoder->minQuantizerAlpha = 0;
