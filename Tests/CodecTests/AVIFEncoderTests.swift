@@ -144,6 +144,12 @@ private func difference(_ a: PixelBuffer, _ b: PixelBuffer) -> Double {
             #expect(PixelDigest.of(try pixels(again)) == PixelDigest.of(picture))
         }
         #expect(try again.nextFrame() == nil)
+
+        // By its first brand a reader shows the still instead, which is at a place of its own.
+        var item = bytes
+        item.replaceSubrange(8..<12, with: Array("avif".utf8))
+        #expect(try decoder(item).readHeader().frameCount == 1)
+        #expect(PixelDigest.of(try pixels(decoder(item))) == PixelDigest.of(frames[0].0))
     }
 
     @Test(arguments: [
