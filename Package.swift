@@ -71,6 +71,7 @@ let rooms = [
     room("AWebP", "awebp", on: "WebP"),
     room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),
+    room("AVIF", "avif", libraries: ["avif", "yuv"]),
 ]
 
 let package = Package(

@@ -89,8 +89,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("heic", "heif.bit-depth", 10), ("heic", "heif.bit-depth", 12), ("avif", "heif-avif.bit-depth", 10),
-        ("avif", "heif-avif.bit-depth", 12),
+        ("heic", "heif.bit-depth", 10), ("heic", "heif.bit-depth", 12), ("avif", "avif.bit-depth", 10),
+        ("avif", "avif.bit-depth", 12),
     ])
     func `C-13 ten and twelve bits go in and come out`(format: String, key: String, depth: Int) throws {
         let image = try Bench.decode("conformance/sixteen-with-alpha.png")
@@ -141,8 +141,8 @@ import Testing
         #expect(
             Set(ids).isSuperset(of: [
                 "org.coderhost.png", "org.coderhost.jpeg", "org.coderhost.webp", "org.coderhost.gif",
-                "org.coderhost.heif", "org.coderhost.heif-avif", "org.coderhost.farbfeld", "coderhost.pam",
-                "coderhost.pnm",
+                "org.coderhost.heif", "org.coderhost.heif-avif", "org.coderhost.avif", "org.coderhost.farbfeld",
+                "coderhost.pam", "coderhost.pnm",
             ]))
     }
 
@@ -155,13 +155,11 @@ import Testing
         #expect(try PixelHash.hex(Bench.decode(bytes).pixels) == PixelHash.hex(expected.pixels))
     }
 
-    @Test(arguments: ["heic", "avif"] as [ImageFormat])
-    func `C-21 a thumbnail is embedded when it is asked for`(format: ImageFormat) throws {
+    @Test func `C-21 a thumbnail is embedded when it is asked for`() throws {
         let image = try Bench.decode("pictures/photo.png")
-        let key = format == "heic" ? "heif.thumbnail" : "heif-avif.thumbnail"
 
-        let plain = try Bench.encode(image, to: format).bytes
-        let with = try Bench.encode(image, to: format, options: [key: .integer(64)]).bytes
+        let plain = try Bench.encode(image, to: "heic").bytes
+        let with = try Bench.encode(image, to: "heic", options: ["heif.thumbnail": .integer(64)]).bytes
 
         #expect(try thumbnails(plain).isEmpty)
         // 160 × 120, the longest side made 64.

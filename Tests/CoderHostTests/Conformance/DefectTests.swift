@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: ["heic", "avif"] as [ImageFormat])
     func `5 more than eight bits with and without alpha keep their channels`(format: ImageFormat) throws {
-        let prefix = format == "avif" ? "heif-avif" : "heif"
+        let prefix = format == "avif" ? "avif" : "heif"
         let options: CoderOptions = ["quality": .integer(100), "\(prefix).chroma": .string("444")]
         for name in ["conformance/sixteen-with-alpha.png", "pictures/sixteen.png"] {
             let image = try Bench.decode(name)
@@ -81,11 +81,10 @@ import Testing
         #expect(profile[36..<40].elementsEqual("acsp".utf8))
     }
 
-    @Test(arguments: [("heic", "heif.thumbnail"), ("avif", "heif-avif.thumbnail")])
-    func `6 an explicit no to a thumbnail is a no`(format: String, key: String) throws {
+    @Test func `6 an explicit no to a thumbnail is a no`() throws {
         let image = try Bench.decode("pictures/photo.png")
 
-        let bytes = try Bench.encode(image, to: ImageFormat(format), options: [key: .integer(0)]).bytes
+        let bytes = try Bench.encode(image, to: "heic", options: ["heif.thumbnail": .integer(0)]).bytes
 
         #expect(try Bench.decode(bytes).info.thumbnailCount == 0)
     }

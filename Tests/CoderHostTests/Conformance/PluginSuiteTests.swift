@@ -180,7 +180,7 @@ import Testing
         format: ImageFormat, color: [UInt8]
     ) throws {
         let image = try DecodedImage.made(33, 31, .rgb8) { _, _, channel in color[channel] }
-        let prefix = format == "avif" ? "heif-avif" : "heif"
+        let prefix = format == "avif" ? "avif" : "heif"
 
         for depth in [8, 10, 12] as [Int64] {
             for chroma in ["420", "422", "444"] {

@@ -1,0 +1,104 @@
+public import CoderPluginKit
+public import ImageModel
+
+/// Encodes AVIF with aom: stills and sequences.
+///
+/// libavif keeps the coded frames until the end, and nothing else grows: memory is that of the output and of the frames
+/// aom looks ahead.
+public final class AVIFEncoder: ImageEncoder {
+    private let session: EncoderSession
+    private var sink: ByteSink?
+    private var info: ImageInfo?
+    private var settings: EncodeSettings?
+    private var blobs: [MetadataBlob] = []
+    private var writer: AVIFWriter?
+    private var clock: FrameClock?
+
+    public init(_ session: EncoderSession) throws(CoderError) { self.session = session }
+
+    /// Gray stays one plane; alpha may be either kind, the file says which.
+    public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
+        let native = info.nativeFormat
+        let bits = native.bits > 8 || native.numeric == .float ? 16 : 8
+        if native.channels == .gray { return [PixelFormat(.gray, bits: bits), PixelFormat(.rgb, bits: bits)] }
+        if !native.hasTransparency { return [PixelFormat(.rgb, bits: bits)] }
+        let alpha: PixelFormat.Alpha = native.alpha == .premultiplied ? .premultiplied : .straight
+        return [PixelFormat(.rgba, bits: bits, alpha: alpha)]
+    }
+
+    public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) {
+        // libaom's own bound.
+        let longest = max(info.size.width, info.size.height)
+        guard !info.size.isEmpty, longest <= 65_535 else {
+            throw .invalidArgument("a picture of \(info.size) pixels does not fit into the format")
+        }
+        guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
+            throw CoderError(.misuse, "the pixels are in another format than was agreed")
+        }
+        settings = try EncodeSettings(session, info: info)
+        self.info = info
+        self.sink = sink
+    }
+
+    public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
+        guard [.exif, .xmp, .icc].contains(blob.kind), !blob.bytes.isEmpty, writer == nil else { return false }
+        // libavif looks for the TIFF header and refuses bytes without one.
+        if blob.kind == .exif, AVIFDecoder.tiff(blob.bytes) == nil { return false }
+        blobs.append(blob)
+        return true
+    }
+
+    public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
+        guard let info, let settings, surface.size == info.size, surface.format == info.nativeFormat else {
+            throw CoderError(.misuse, "the surface does not fit what was agreed")
+        }
+        try session.host.checkCancellation()
+        let writer: AVIFWriter
+        if let begun = self.writer {
+            writer = begun
+        } else {
+            writer = try begin(settings, first: frame)
+        }
+        guard !settings.isSingle || writer.frames == 0 else { throw .unsupported("more frames than were announced") }
+        let hadRounded = clock?.hasRounded ?? false
+        let units = clock?.units(frame.duration) ?? 0
+        if !hadRounded, clock?.hasRounded == true {
+            session.host.warn("durations are rounded to units of 1/\(clock?.timescale ?? 0) s; their sum is kept")
+        }
+        try writer.add(surface, duration: units)
+        try session.host.checkCancellation()
+    }
+
+    public func finish() throws(CoderError) {
+        guard let sink, let info, let writer, writer.frames > 0 else {
+            throw CoderError(.misuse, "there is no picture yet")
+        }
+        let isSequence = writer.frames > 1
+        var isWritten = true
+        try writer.finish(to: sink) { boxes in
+            if isSequence { isWritten = EditList(loopCount: info.loopCount).insert(into: &boxes) }
+        }
+        if !isWritten { session.host.warn("how often the sequence is played could not be written down") }
+    }
+
+    private func begin(_ settings: EncodeSettings, first frame: FrameInfo) throws(CoderError) -> AVIFWriter {
+        if let info { try session.host.reserve(bytes: Self.libraryMemory(info, settings)) }
+        let clock = FrameClock(first: frame.duration)
+        let made = try AVIFWriter(settings, timescale: clock.timescale)
+        for blob in blobs { made.add(blob) }
+        blobs = []
+        self.clock = clock
+        writer = made
+        return made
+    }
+
+    /// What libavif and aom hold at their peak, measured: of a still seven times its planes, of a sequence forty frames
+    /// (35 to look ahead at) with a border of 288 pixels around each. Alpha has an encoder of its own.
+    private static func libraryMemory(_ info: ImageInfo, _ settings: EncodeSettings) -> Int {
+        let border = settings.isSingle ? 0 : 576
+        let area = (info.size.width + border) * (info.size.height + border)
+        let colors = area * (settings.chroma == 444 ? 6 : settings.chroma == 422 ? 4 : 3) / 2
+        let alpha = info.nativeFormat.hasTransparency ? area * 3 / 2 : 0
+        return (colors + alpha) * (settings.depth > 8 ? 2 : 1) * (settings.isSingle ? 7 : 40)
+    }
+}

@@ -1,0 +1,125 @@
+internal import AVIFShim
+internal import CoderPluginKit
+internal import ImageModel
+
+/// libavif with a file open: it decodes frames into planes and converts them into rows of a surface.
+///
+/// - Ownership: the source's bytes are borrowed; everything of libavif goes when this object goes.
+@safe final class AVIFReader {
+    private var decoder: OpaquePointer?
+    private let source: ByteSource
+
+    /// - Parameter metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
+    init(_ source: ByteSource, maxFrames: Int, threads: Int, metadata: Bool = false) throws(CoderError) {
+        self.source = source
+        var error = avif_shim_error()
+        let code = unsafe avif_shim_open(
+            UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0, &decoder, &error)
+        if code != 0 { throw .avif(error) }
+    }
+
+    deinit { unsafe avif_shim_close(decoder) }
+
+    /// Reads the boxes; may be called again after `.needsInput`.
+    func parse() throws(CoderError) -> avif_shim_facts {
+        feed()
+        var facts = avif_shim_facts()
+        var error = avif_shim_error()
+        if unsafe avif_shim_parse(decoder, &facts, &error) != 0 { throw .avif(error) }
+        return facts
+    }
+
+    /// Begins anew, with streams of at most so many pixels.
+    func restart(maxPixels: Int) throws(CoderError) {
+        feed()
+        var error = avif_shim_error()
+        if unsafe avif_shim_restart(decoder, UInt32(clamping: maxPixels), &error) != 0 { throw .avif(error) }
+    }
+
+    func isKey(_ frame: Int) -> Bool { unsafe avif_shim_is_key(decoder, UInt32(frame)) != 0 }
+    func nearestKey(_ frame: Int) -> Int { unsafe Int(avif_shim_nearest_key(decoder, UInt32(frame))) }
+
+    /// Where the bytes end that decoding this frame needs.
+    func end(of frame: Int) throws(CoderError) -> Int {
+        var end: UInt64 = 0
+        let code = unsafe avif_shim_end(decoder, UInt32(frame), &end)
+        if code != 0 { throw .corrupt("a frame has no place in the file") }
+        return Int(clamping: end)
+    }
+
+    /// Decodes a frame into planes.
+    func decode(_ frame: Int) throws(CoderError) -> avif_shim_facts {
+        feed()
+        var facts = avif_shim_facts()
+        var error = avif_shim_error()
+        if unsafe avif_shim_frame(decoder, UInt32(frame), &facts, &error) != 0 { throw .avif(error) }
+        return facts
+    }
+
+    var knowsColors: Bool { unsafe avif_shim_knows_colors(decoder) != 0 }
+
+    /// Converts stored rows of the decoded frame to where they belong; every range but the first begins at an odd row.
+    func convert(
+        _ rows: Range<Int>, _ part: PixelRect, turns: UInt8, mirror: UInt8, into surface: borrowing Surface
+    ) throws(CoderError) {
+        var layout = avif_shim_layout(
+            channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits), turns: turns, mirror: mirror,
+            x: UInt32(part.x), y: UInt32(part.y), width: UInt32(part.width), height: UInt32(part.height))
+        let code = unsafe avif_shim_convert(
+            decoder, UInt32(rows.lowerBound), UInt32(rows.upperBound), &layout,
+            surface.baseAddress.assumingMemoryBound(to: UInt8.self), UInt64(surface.stride))
+        if code == avif_shim_memory { throw CoderError(.outOfMemory, "there is not enough memory") }
+        if code != 0 { throw .corrupt("the decoded frame is another than the file says") }
+    }
+
+    /// Copies a blob out, if there is one.
+    func blob(_ kind: MetadataBlob.Kind, limit: Int) throws(CoderError) -> [UInt8]? {
+        let number: UInt32 = kind == .exif ? 1 : kind == .xmp ? 2 : 3
+        var count: UInt64 = 0
+        guard let start = unsafe avif_shim_blob(decoder, number, &count), let count = Int(exactly: count) else {
+            return nil
+        }
+        if limit > 0, count > limit { throw .limit("metadata", allowed: limit, requested: count) }
+        return unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    }
+
+    private func feed() {
+        // Asked in this order: the last bytes may arrive between the questions.
+        let isComplete = source.isComplete
+        let start = unsafe source.baseAddress
+        unsafe avif_shim_feed(decoder, start, UInt64(source.available), isComplete ? 1 : 0)
+    }
+}
+
+extension avif_shim_facts {
+    var storedSize: PixelSize { PixelSize(Int(width), Int(height)) }
+
+    /// Numerators and denominators of the clean aperture.
+    var aperture: [UInt32] {
+        unsafe withUnsafeBytes(of: clap) { unsafe Array($0.bindMemory(to: UInt32.self)) }
+    }
+}
+
+extension CoderError {
+    /// Says in our words what libavif said.
+    static func avif(_ error: avif_shim_error) -> CoderError {
+        let message = unsafe withUnsafeBytes(of: error.message) {
+            unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        let code: Code =
+            switch error.code {
+            case avif_shim_waiting: .needsInput
+            case avif_shim_truncated: .truncated
+            case avif_shim_unsupported: .unsupportedFeature
+            case avif_shim_not_mine: .notMine
+            case avif_shim_memory: .outOfMemory
+            case avif_shim_pixel_limit, avif_shim_frame_limit: .limitExceeded
+            default: .corrupt
+            }
+        let limit = CoderError.Limit(
+            name: error.code == avif_shim_frame_limit ? "frames" : "pixels", allowed: 0, requested: 0)
+        return CoderError(
+            code, message.isEmpty ? "the coded data is damaged" : message, domain: "libavif",
+            feature: code == .unsupportedFeature ? message : nil, limit: code == .limitExceeded ? limit : nil)
+    }
+}

@@ -1,0 +1,85 @@
+internal import AVIFShim
+internal import CoderPluginKit
+internal import ImageModel
+
+/// The facts of the picture, put together from what the boxes say.
+struct Picture {
+    /// As the stream has it.
+    let stored: PixelSize
+    /// The part of it to show.
+    let part: PixelRect
+    /// After cropping and turning.
+    let size: PixelSize
+    let turns: UInt8
+    let mirror: UInt8
+    let depth: Int
+    let isGray: Bool
+    let hasAlpha: Bool
+    let codePoints: CodePoints?
+    let hasProfile: Bool
+    private let chroma: Int
+
+    /// - Throws: `.limitExceeded` for a size above the limits, `.corrupt` for none.
+    init(_ facts: avif_shim_facts, _ session: DecoderSession) throws(CoderError) {
+        stored = facts.storedSize
+        try Self.check(stored, session.limits)
+        var part = PixelRect(stored)
+        if facts.has_clap != 0 {
+            if let rect = CleanAperture.rect(facts.aperture, in: stored) {
+                part = rect
+            } else {
+                session.host.warn("the clean aperture is none that MIAF allows and was left out")
+            }
+        }
+        self.part = part
+        (turns, mirror) = (facts.turns, facts.mirror)
+        size = turns % 2 == 1 ? part.size.transposed : part.size
+        depth = Int(facts.depth)
+        chroma = Int(facts.chroma)
+        isGray = chroma == 400
+        hasAlpha = facts.has_alpha != 0
+        hasProfile = facts.icc_count > 0
+        // 2 is "unspecified" in all three tables of ITU-T H.273: nothing is told.
+        let told = [facts.primaries, facts.transfer, facts.matrix]
+        if told.contains(where: { $0 != 2 }), told.allSatisfy({ $0 < 256 }) {
+            codePoints = CodePoints(
+                primaries: UInt8(facts.primaries), transfer: UInt8(facts.transfer), matrix: UInt8(facts.matrix),
+                isFullRange: facts.full_range != 0)
+        } else {
+            codePoints = nil
+        }
+    }
+
+    /// Those that fit the stored depth come first. Alpha that is full anyway may be called straight, too.
+    var formats: [PixelFormat] {
+        (depth > 8 ? [16, 8] : [8]).flatMap { bits in
+            if hasAlpha {
+                let channels: [PixelFormat.Channels] = isGray ? [.grayAlpha, .rgba, .bgra] : [.rgba, .bgra]
+                return channels.map { PixelFormat($0, bits: bits) }
+            }
+            return [PixelFormat(isGray ? .gray : .rgb, bits: bits)]
+                + [PixelFormat.Alpha.opaque, .straight].flatMap { alpha in
+                    [PixelFormat(.rgba, bits: bits, alpha: alpha), PixelFormat(.bgra, bits: bits, alpha: alpha)]
+                }
+        }
+    }
+
+    /// What libavif and dav1d hold at their peak: one frame and a copy of it (grids, film grain), or all the frames that
+    /// AV1 may refer to (eight) beside the one at work.
+    func libraryMemory(frames: Int) -> Int {
+        let area = stored.area ?? 0
+        let halves = (chroma == 400 ? 2 : chroma == 420 ? 3 : chroma == 422 ? 4 : 6) + (hasAlpha ? 2 : 0)
+        return area * halves / 2 * (depth > 8 ? 2 : 1) * (frames > 1 ? 9 : 2)
+    }
+
+    private static func check(_ size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {
+        guard !size.isEmpty, let area = size.area else { throw .corrupt("a picture without a size") }
+        let side = max(size.width, size.height)
+        if limits.maxSide > 0, side > limits.maxSide {
+            throw .limit("side", allowed: limits.maxSide, requested: side)
+        }
+        if limits.maxPixels > 0, area > limits.maxPixels {
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// When the frames of a sequence are shown, and how often: what libavif 0.11 keeps to itself.
+///
+///     moov ── trak ─┬─ tkhd         id, how long everything takes
+///                   ├─ edts ── elst once or again and again
+///                   ├─ tref         what another track is to this one
+///                   └─ mdia ─┬─ mdhd  units of a second
+///                            └─ minf ── stbl ─┬─ stsd  av01
+///                                             └─ stts  durations
+///
+/// - Source: ISO/IEC 14496-12 sections 8.2 to 8.7.
+struct Track {
+    let timescale: UInt32
+    let loopCount: LoopCount
+    /// Runs of frames of one duration: the frame behind the last, and the duration.
+    private let runs: [(end: Int, duration: UInt32)]
+
+    /// Finds the track that libavif shows: the first one of AV1 with samples that is nothing to another track.
+    static func shown(in source: ByteSource) -> Track? {
+        guard let movie = Container.payload("moov", of: source, atMost: 1 << 28) else { return nil }
+        var cursor = BoxCursor(movie)
+        while let box = cursor.box() {
+            if box.type == Box.type("trak"), let track = Track(cursor.inside(box)) { return track }
+        }
+        return nil
+    }
+
+    private init?(_ track: BoxCursor) {
+        guard var header = track.first("tkhd"), let (id, duration) = Self.header(&header), id != 0,
+            track.first("tref", "auxl") == nil,
+            let table = track.first("mdia", "minf", "stbl"), Self.isAV1(table), Self.hasSamples(table),
+            var media = track.first("mdia", "mdhd"), let version = media.uint(1),
+            media.skip(version == 1 ? 19 : 11), let timescale = media.uint(4)
+        else { return nil }
+        self.timescale = UInt32(timescale)
+        runs = table.first("stts").map(Self.durations) ?? []
+        loopCount = Self.loopCount(track, duration: duration)
+    }
+
+    /// How long frame `index` is shown; what the table does not reach is shown as long as its last.
+    func duration(of index: Int) -> FrameDuration {
+        guard timescale > 0 else { return .unknown }
+        var low = 0
+        var high = runs.count - 1
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].end > index { high = middle } else { low = middle + 1 }
+        }
+        // Without a table libavif counts one unit a frame.
+        return FrameDuration(runs.isEmpty ? 1 : runs[low].duration, over: timescale)
+    }
+
+    // MARK: Reading
+
+    /// The number of the track, and the duration of the presentation; nil for one without end.
+    private static func header(_ fields: inout BoxCursor) -> (id: UInt64, duration: UInt64?)? {
+        guard let version = fields.uint(1), fields.skip(version == 1 ? 19 : 11), let id = fields.uint(4),
+            fields.skip(4), let duration = fields.uint(version == 1 ? 8 : 4)
+        else { return nil }
+        return (id, duration == (version == 1 ? UInt64.max : UInt64(UInt32.max)) ? nil : duration)
+    }
+
+    private static func isAV1(_ table: BoxCursor) -> Bool {
+        guard var entries = table.first("stsd"), entries.skip(8) else { return false }
+        return entries.first("av01") != nil
+    }
+
+    private static func hasSamples(_ table: BoxCursor) -> Bool {
+        guard var chunks = table.first("stco") ?? table.first("co64"), chunks.skip(4) else { return false }
+        return chunks.uint(4) ?? 0 > 0
+    }
+
+    private static func durations(_ box: BoxCursor) -> [(end: Int, duration: UInt32)] {
+        var fields = box
+        var runs: [(end: Int, duration: UInt32)] = []
+        guard fields.skip(4), let count = fields.uint(4) else { return [] }
+        var end = 0
+        for _ in 0..<count {
+            guard let frames = fields.uint(4), let duration = fields.uint(4) else { break }
+            // At most 2³² runs of 2³² frames fit an Int; a table has far fewer.
+            end += Int(frames)
+            runs.append((end, UInt32(duration)))
+        }
+        return runs
+    }
+
+    /// Plays, after the edit list: one edit that may repeat until the presentation is over.
+    ///
+    /// - Source: ISO/IEC 14496-12:2022 section 8.6.6 (flag 1: repeat edits); ISO/IEC 23008-12 section 9.6.
+    private static func loopCount(_ track: BoxCursor, duration: UInt64?) -> LoopCount {
+        guard var list = track.first("edts", "elst") else { return .unknown }
+        guard let version = list.uint(1), let flags = list.uint(3), list.uint(4) == 1,
+            let segment = list.uint(version == 1 ? 8 : 4)
+        else { return .unknown }
+        guard flags & 1 == 1 else { return .plays(1) }
+        guard let duration else { return .infinite }
+        guard segment > 0 else { return .unknown }
+        let plays = duration / segment + (duration % segment == 0 ? 0 : 1)
+        return .plays(Int(clamping: max(1, plays)))
+    }
+}

@@ -1,0 +1,141 @@
+/*
+ * avif_shim.h - libavif as Swift sees it: opaque objects, fixed-width types, no macros and no exceptions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef AVIF_SHIM_H
+#define AVIF_SHIM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a call ended; the kinds that the codec tells apart. */
+static const int32_t avif_shim_ok = 0;
+static const int32_t avif_shim_waiting = 1;     /* bytes are missing that may still come             */
+static const int32_t avif_shim_truncated = 2;   /* bytes are missing for good                        */
+static const int32_t avif_shim_corrupt = 3;
+static const int32_t avif_shim_unsupported = 4; /* well formed as far as libavif can tell, not served */
+static const int32_t avif_shim_not_mine = 5;
+static const int32_t avif_shim_memory = 6;
+static const int32_t avif_shim_pixel_limit = 7;
+static const int32_t avif_shim_frame_limit = 8;
+
+/* What libavif said about it. */
+typedef struct avif_shim_error {
+    int32_t code;
+    char    message[192];
+} avif_shim_error;
+
+/* MARK: decoding */
+
+typedef struct avif_shim_decoder avif_shim_decoder;
+
+/* The facts of the picture, from the boxes alone. */
+typedef struct avif_shim_facts {
+    uint32_t width, height;        /* as stored, before any transform                     */
+    uint32_t depth;                /* bits of one sample: 8, 10 or 12                     */
+    uint32_t frames;
+    uint16_t chroma;               /* 400, 420, 422 or 444                                */
+    uint8_t  full_range;
+    uint8_t  has_alpha, premultiplied;
+    uint8_t  turns;                /* quarter turns against the clock                     */
+    uint8_t  mirror;               /* 0 none, 1 top and bottom change, 2 left and right   */
+    uint8_t  has_clap;
+    uint16_t primaries, transfer, matrix;
+    uint32_t clap[8];              /* numerator, denominator: width, height, x, y offsets */
+    uint64_t icc_count;
+} avif_shim_facts;
+
+/* A decoder that takes at most so many pixels of a frame, so many frames, and threads. */
+int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_metadata, avif_shim_decoder **decoder,
+                       avif_shim_error *error);
+
+/* Shows the decoder the bytes that are there; they stay where they are until close. */
+void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count, uint8_t is_complete);
+
+/* Reads the boxes; after avif_shim_waiting it may be called again. */
+int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error);
+
+/* Begins anew with the first frame, with streams of no more than so many pixels. */
+int32_t avif_shim_restart(avif_shim_decoder *decoder, uint32_t max_pixels, avif_shim_error *error);
+
+uint8_t avif_shim_is_key(const avif_shim_decoder *decoder, uint32_t frame);
+uint32_t avif_shim_nearest_key(const avif_shim_decoder *decoder, uint32_t frame);
+
+/* Where the last byte ends that decoding this frame needs, from its key frame on. */
+int32_t avif_shim_end(const avif_shim_decoder *decoder, uint32_t frame, uint64_t *end);
+
+/* Decodes a frame, and what it needs before; `decoded` has the facts that convert works with. */
+int32_t avif_shim_frame(avif_shim_decoder *decoder, uint32_t frame, avif_shim_facts *decoded, avif_shim_error *error);
+
+/* How to write the pixels of the decoded frame. */
+typedef struct avif_shim_layout {
+    uint8_t  channels;             /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA         */
+    uint8_t  bits;                 /* 8 or 16                                             */
+    uint8_t  turns, mirror;        /* as in the facts                                     */
+    uint32_t x, y, width, height;  /* the part of the stored picture to show              */
+} avif_shim_layout;
+
+/* Whether convert knows the colours of the decoded frame. */
+uint8_t avif_shim_knows_colors(const avif_shim_decoder *decoder);
+
+/* Converts stored rows first ..< end into the picture that `pixels` begins. Rows come in order; every `first` but 0 is
+   odd, because 4:2:0 shares a row of colours between an odd row and the even one behind it. */
+int32_t avif_shim_convert(avif_shim_decoder *decoder, uint32_t first, uint32_t end, const avif_shim_layout *layout,
+                          uint8_t *pixels, uint64_t stride);
+
+/* A blob: 1 Exif, 2 XMP, 3 ICC; NULL if there is none. It lives as long as the decoder. */
+const uint8_t *avif_shim_blob(const avif_shim_decoder *decoder, uint32_t kind, uint64_t *count);
+
+/* Frees everything; NULL is fine. */
+void avif_shim_close(avif_shim_decoder *decoder);
+
+/* MARK: encoding */
+
+typedef struct avif_shim_encoder avif_shim_encoder;
+
+typedef struct avif_shim_settings {
+    uint8_t  lossless;
+    uint8_t  quality;              /* 0 ... 100                                           */
+    uint8_t  effort;               /* 0 ... 9                                             */
+    uint8_t  depth;                /* bits of one coded sample                            */
+    uint8_t  is_single;            /* one picture, known beforehand                       */
+    uint16_t chroma;               /* 400, 420, 422 or 444                                */
+    uint16_t threads;
+    uint16_t primaries, transfer, matrix; /* ITU-T H.273                                  */
+    uint32_t key_interval;         /* frames from key frame to key frame, 0 = up to aom   */
+    uint64_t timescale;            /* units of a duration in a second                     */
+} avif_shim_settings;
+
+/* Pixels to encode. */
+typedef struct avif_shim_pixels {
+    const uint8_t *bytes;
+    uint64_t       stride;
+    uint32_t       width, height;
+    uint8_t        channels, bits; /* as in the layout                                    */
+    uint8_t        premultiplied;
+} avif_shim_pixels;
+
+int32_t avif_shim_encoder_new(const avif_shim_settings *settings, avif_shim_encoder **encoder,
+                              avif_shim_error *error);
+
+/* Takes a blob to embed: 1 Exif, 2 XMP, 3 ICC; all before the first frame. */
+void avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uint8_t *bytes, uint64_t count);
+
+/* Converts and codes a frame; aom may hold it back. */
+int32_t avif_shim_encoder_add(avif_shim_encoder *encoder, const avif_shim_pixels *pixels, uint64_t duration,
+                              avif_shim_error *error);
+
+/* Makes the file, which lives as long as the encoder. `is_alone`: there was one frame, so it is a still. */
+int32_t avif_shim_encoder_finish(avif_shim_encoder *encoder, uint8_t is_alone, const uint8_t **bytes, uint64_t *count,
+                                 avif_shim_error *error);
+
+void avif_shim_encoder_free(avif_shim_encoder *encoder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
