@@ -52,7 +52,7 @@ def tool_output(path, kind):
         return run("djpeg", "-pnm", path), "djpeg"
     if kind == "png":
         return run("pngtopam", "-alphapam", path), "pngtopam"
-    if kind in ("webp", "awebp"):
+    if kind in ("webp",):
         if b"ANMF" in Path(path).read_bytes():
             with tempfile.TemporaryDirectory() as folder:
                 first = Path(folder) / "first.webp"

@@ -85,7 +85,7 @@ def animated(tool):
                each + "pnmquant 64 | ppmtogif > $turn.gif; done; "
                "gifsicle -l2 --no-warnings -d10 null.gif -d20 rotate180.gif -d10 leftright.gif",
                has_alpha=False, frame_count=3)
-    yield tool("three-frames.webp", "awebp", "three frames of 100 ms, 200 ms and 100 ms, for ever",
+    yield tool("three-frames.webp", "webp", "three frames of 100 ms, 200 ms and 100 ms, for ever",
                each + "pamtopng > $turn.png; done; "
                "img2webp -lossless -loop 0 -d 100 null.png -d 200 rotate180.png -d 100 leftright.png -o $OUT",
                # A coder for stills takes the first frame for the whole; how many there are is not its business.

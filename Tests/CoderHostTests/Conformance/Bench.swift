@@ -60,7 +60,6 @@ enum Bench {
         Target(format: "jpeg", options: ["quality": .integer(100), "jpeg.subsampling": .string("444")], tolerance: 1),
         Target(format: "webp", options: ["lossless": .bool(true)], tolerance: 0),
         // One picture of it is a still.
-        Target(format: "awebp", options: ["lossless": .bool(true)], tolerance: 0),
         // 256 colours are all it has.
         Target(format: "gif", options: ["gif.dither": .bool(false)], tolerance: 6),
         Target(format: "heic", options: ["lossless": .bool(true)], tolerance: 0),
