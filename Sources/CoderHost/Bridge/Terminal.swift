@@ -105,12 +105,13 @@ package final class TerminalDevice {
         write(entering)
     }
 
-    /// Gives the terminal back.
+    /// Gives the terminal back, after 200 ms even if it takes nothing.
     ///
     /// - Parameter discardsInput: whether what was typed meanwhile is dropped, for answers that came too late.
     package func leave(discardsInput: Bool = false) {
         guard isEntered else { return }
         isEntered = false
+        clearWay(output)
         write(leaving)
         if hasKeys { _ = unsafe tcsetattr(input, discardsInput ? TCSAFLUSH : TCSADRAIN, &original) }
         unsafe lent.withdraw()
@@ -253,6 +254,12 @@ private func noteSignal(_ signal: Int32) {
     errno = saved
 }
 
+/// Drops what waits to be shown where the terminal takes nothing any more, so that nobody waits for ever.
+private func clearWay(_ output: Int32) {
+    var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+    if unsafe poll(&entry, 1, 200) <= 0 { tcflush(output, TCOFLUSH) }
+}
+
 /// How the terminal was, for a process that ends without a chance to say so.
 // Sendable because: what is published never changes while it can be reached.
 @unsafe private final class LentTerminal: @unchecked Sendable {
@@ -289,6 +296,7 @@ private func noteSignal(_ signal: Int32) {
         guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return }
         let known = unsafe memory.assumingMemoryBound(to: Record.self)
         let bytes = unsafe memory + MemoryLayout<Record>.stride
+        unsafe clearWay(known.pointee.output)
         _ = unsafe write(known.pointee.output, bytes, known.pointee.count)
         if unsafe known.pointee.input >= 0 {
             _ = unsafe tcsetattr(known.pointee.input, TCSANOW, &known.pointee.attributes)
