@@ -7,9 +7,12 @@ import Testing
     static let inputs: [(text: String, events: [InputEvent])] = [
         ("a ", [.key(.character(0x61)), .key(.character(0x20))]),
         ("\u{1B}[C\u{1B}[D\u{1B}OC\u{1B}OD", [.key(.right), .key(.left), .key(.right), .key(.left)]),
-        ("\u{1B}[H\u{1B}[F\u{1B}[1~\u{1B}[4~\u{1B}[1;5C", [
-            .key(.home), .key(.end), .key(.home), .key(.end), .key(.right),
-        ]),
+        (
+            "\u{1B}[H\u{1B}[F\u{1B}[1~\u{1B}[4~\u{1B}[1;5C",
+            [
+                .key(.home), .key(.end), .key(.home), .key(.end), .key(.right),
+            ]
+        ),
         ("\u{1B}[?62;4;22c", [.answer(.attributes([62, 4, 22]))]),
         ("\u{1B}P>|XTerm(370)\u{1B}\\", [.answer(.version("XTerm(370)"))]),
         ("\u{1B}_Gi=31;OK\u{1B}\\", [.answer(.graphics(isOK: true))]),

@@ -61,7 +61,9 @@ import Testing
     @Test func `averages areas`() throws {
         let picture = try buffer(
             3,
-            [[0, 0, 0, 255], [90, 0, 0, 255], [180, 0, 0, 255], [30, 0, 0, 255], [60, 0, 0, 255], [240, 0, 0, 255]])
+            [
+                [0, 0, 0, 255], [90, 0, 0, 255], [180, 0, 0, 255], [30, 0, 0, 255], [60, 0, 0, 255], [240, 0, 0, 255],
+            ])
 
         // The middle pixel is shared: (0 + 30 + (90 + 60) / 2) / 3 and (180 + 240 + (90 + 60) / 2) / 3.
         #expect(try scale(picture, to: PixelSize(2, 1)) == [35, 0, 0, 165, 0, 0])
@@ -72,12 +74,15 @@ import Testing
     @Test func `repeats pixels where it grows`() throws {
         let picture = try buffer(2, [[10, 20, 30, 255], [40, 50, 60, 255]])
 
-        #expect(try scale(picture, to: PixelSize(4, 2)) == [10, 20, 30, 10, 20, 30, 40, 50, 60, 40, 50, 60] + [
-            10, 20, 30, 10, 20, 30, 40, 50, 60, 40, 50, 60,
-        ])
+        #expect(
+            try scale(picture, to: PixelSize(4, 2)) == [10, 20, 30, 10, 20, 30, 40, 50, 60, 40, 50, 60] + [
+                10, 20, 30, 10, 20, 30, 40, 50, 60, 40, 50, 60,
+            ])
         // The middle one is half of each.
         #expect(try scale(picture, to: PixelSize(3, 1)) == [10, 20, 30, 25, 35, 45, 40, 50, 60])
-        #expect(try scale(try buffer(1, [[7, 8, 9, 255]]), to: PixelSize(1, 5)) == Array(repeating: [7, 8, 9], count: 5).flatMap { $0 })
+        #expect(
+            try scale(try buffer(1, [[7, 8, 9, 255]]), to: PixelSize(1, 5))
+                == Array(repeating: [7, 8, 9], count: 5).flatMap { $0 })
     }
 
     @Test func `counts colours by their alpha`() throws {
@@ -88,7 +93,8 @@ import Testing
         #expect(try scale(picture, to: PixelSize(1, 1), over: "#0000ff") == [128, 0, 128])
         #expect(try scale(picture, to: PixelSize(2, 1), over: "0000ff") == [255, 0, 0, 0, 0, 255])
         // (100 · 51 + 200 · 204) / 255
-        #expect(try scale(try buffer(1, [[100, 100, 100, 51]]), to: PixelSize(1, 1), over: "#c8c8c8") == [180, 180, 180])
+        #expect(
+            try scale(try buffer(1, [[100, 100, 100, 51]]), to: PixelSize(1, 1), over: "#c8c8c8") == [180, 180, 180])
     }
 
     @Test func `shows a checkerboard through holes`() throws {

@@ -74,9 +74,10 @@ import Testing
         #expect(screen.wait() == end.status, "\(end.how)")
         #expect(!wasCooked)
         #expect(screen.isCooked, "\(end.how)")
-        for (taken, given) in [("\u{1B}[?1049h", "\u{1B}[?1049l"), ("\u{1B}[?25l", "\u{1B}[?25h"),
-            ("\u{1B}[?7l", "\u{1B}[?7h")]
-        {
+        for (taken, given) in [
+            ("\u{1B}[?1049h", "\u{1B}[?1049l"), ("\u{1B}[?25l", "\u{1B}[?25h"),
+            ("\u{1B}[?7l", "\u{1B}[?7h"),
+        ] {
             #expect(screen.text.ranges(of: taken).count == 1)
             #expect(screen.text.ranges(of: given).count == 1, "\(end.how)")
         }
@@ -96,6 +97,21 @@ import Testing
         #expect(came)
         #expect(screen.wait() == 0)
         #expect(screen.text.ranges(of: "\u{1B}[?1049l").count == 2)
+        #expect(screen.isCooked)
+    }
+
+    @Test func `ends when it shall even where the terminal takes nothing`() throws {
+        let screen = try PseudoTerminal(columns: 200, rows: 80)
+        try screen.start(
+            [Tool.path, "play", animation, "--loop", "forever", "--protocol", "sixel", "--zoom", "50"],
+            environment: Self.variables, answer: Array("\u{1B}[?62;4c".utf8))
+        #expect(screen.read { $0.contains("\u{1B}P0;1;0q") })
+        // Nobody reads now, so that it soon waits in a write.
+        usleep(500_000)
+
+        screen.signal(SIGTERM)
+
+        #expect(screen.wait(reads: false) == -SIGTERM)
         #expect(screen.isCooked)
     }
 

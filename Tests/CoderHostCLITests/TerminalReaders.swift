@@ -38,11 +38,14 @@ struct KittyReader {
             longestPiece = max(longestPiece, piece.count)
             payload += piece
             if now["m"] == "1" {
-                guard piece.count % 4 == 0, piece.count <= 4096 else { throw NotUnderstood("a piece of \(piece.count)") }
+                guard piece.count % 4 == 0, piece.count <= 4096 else {
+                    throw NotUnderstood("a piece of \(piece.count)")
+                }
                 continue
             }
             guard keys["a"] == "T", keys["f"] == "24", let width = Int(keys["s"] ?? ""),
-                let height = Int(keys["v"] ?? ""), let id = Int(keys["i"] ?? ""), let data = Data(base64Encoded: payload),
+                let height = Int(keys["v"] ?? ""), let id = Int(keys["i"] ?? ""),
+                let data = Data(base64Encoded: payload),
                 data.count == width * height * 3
             else { throw NotUnderstood(command) }
             var raster = Raster(width: width, height: height)

@@ -280,7 +280,9 @@ private func clearWay(_ output: Int32) {
         unsafe memory.storeBytes(
             of: Record(input: input, output: output, attributes: attributes, count: bytes.count), as: Record.self)
         unsafe bytes.withUnsafeBytes { source in
-            if let start = source.baseAddress { unsafe (memory + size).copyMemory(from: start, byteCount: source.count) }
+            if let start = source.baseAddress {
+                unsafe (memory + size).copyMemory(from: start, byteCount: source.count)
+            }
         }
         unsafe record.store(UInt(bitPattern: memory), ordering: .releasing)
     }

@@ -18,7 +18,8 @@ final class PseudoTerminal {
         var number: UInt32 = 0
         var locked: Int32 = 0
         // linux/tty: TIOCSPTLCK and TIOCGPTN, what grantpt(3) and ptsname(3) do.
-        guard end >= 0, unsafe ioctl(end, 0x4004_5431, &locked) == 0, unsafe ioctl(end, 0x8004_5430, &number) == 0 else {
+        guard end >= 0, unsafe ioctl(end, 0x4004_5431, &locked) == 0, unsafe ioctl(end, 0x8004_5430, &number) == 0
+        else {
             throw Failure()
         }
         master = end
@@ -113,12 +114,13 @@ final class PseudoTerminal {
 
     var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// Waits for the program's end, reading all the while.
+    /// Waits for the program's end.
     ///
+    /// - Parameter reads: Whether what it writes is taken meanwhile.
     /// - Returns: its exit status, or minus the number of the signal that ended it; nil when it does not end.
-    func wait() -> Int32? {
+    func wait(reads: Bool = true) -> Int32? {
         for _ in 0..<4000 {
-            take()
+            if reads { take() }
             var status: Int32 = 0
             if unsafe waitpid(child, &status, WNOHANG) == child {
                 child = 0
