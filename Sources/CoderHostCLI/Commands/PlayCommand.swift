@@ -142,8 +142,10 @@ private struct PlaySession {
             for line in error.lines(file: "terminal") { Console.error(line) }
             return ExitCode(error.code)
         }
+        let end = console.pendingEnd
         console.leave()
         tell(report)
+        if let end { console.end(by: end) }
         switch ending {
         case .signal(let signal): console.end(by: signal)
         case .gone: return .inputOutput
