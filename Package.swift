@@ -121,7 +121,8 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "CoderHostCLITests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], exclude: ["Snapshots"],
+            name: "CoderHostCLITests", dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "TestSupport"],
+            exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",

@@ -31,6 +31,9 @@ package final class TerminalDevice {
 
     private let input: Int32
     private let output: Int32
+    /// The same terminal, opened once more so that writing never blocks: that is a property of what was opened, and
+    /// standard output is other programs' as well.
+    private var screen: Int32 = -1
     /// What is written first and last.
     private let entering: [UInt8]
     private let leaving: [UInt8]
@@ -102,16 +105,26 @@ package final class TerminalDevice {
             leave()
             throw problem
         }
+        screen = reopened()
         write(entering)
     }
 
-    /// Gives the terminal back.
+    private func reopened() -> Int32 {
+        var name = [CChar](repeating: 0, count: 256)
+        guard unsafe ttyname_r(output, &name, name.count) == 0 else { return -1 }
+        return unsafe open(name, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+    }
+
+    /// Gives the terminal back, after 200 ms even if it takes nothing.
     ///
     /// - Parameter discardsInput: whether what was typed meanwhile is dropped, for answers that came too late.
     package func leave(discardsInput: Bool = false) {
         guard isEntered else { return }
         isEntered = false
-        write(leaving)
+        clearWay(output)
+        write(leaving, patience: 10)
+        if screen >= 0 { close(screen) }
+        screen = -1
         if hasKeys { _ = unsafe tcsetattr(input, discardsInput ? TCSAFLUSH : TCSADRAIN, &original) }
         unsafe lent.withdraw()
         for (signal, old) in handlers {
@@ -178,21 +191,38 @@ package final class TerminalDevice {
         return unsafe poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0
     }
 
-    /// Writes all of it; false when the terminal is gone, or when the process shall end and it takes nothing.
+    /// A signal that shall end the process and was not told of yet.
+    package var pendingEnd: Int32? {
+        let pending = pendingSignals.load(ordering: .relaxed) & endings
+        return Self.caught.first { pending & 1 << UInt64($0) != 0 }
+    }
+
+    /// Writes all of it; false when the terminal is gone, or when the process shall end.
     @discardableResult
-    package func write(_ bytes: [UInt8]) -> Bool {
+    package func write(_ bytes: [UInt8]) -> Bool { write(bytes, patience: nil) }
+
+    /// - Parameter patience: after how many tenths of a second without progress to give up; nil for none, but then a
+    ///   signal that ends the process is a reason.
+    @discardableResult
+    private func write(_ bytes: [UInt8], patience: Int?) -> Bool {
+        let target = screen >= 0 ? screen : output
         var at = 0
+        var waited = 0
         while at < bytes.count {
+            if patience == nil, pendingEnd != nil { return false }
             let start = at
             let count = unsafe bytes.withUnsafeBytes { buffer in
-                unsafe Glibc.write(output, buffer.baseAddress! + start, buffer.count - start)
+                unsafe Glibc.write(target, buffer.baseAddress! + start, buffer.count - start)
             }
-            if count < 0 {
-                if errno == EINTR && pendingSignals.load(ordering: .relaxed) & endings == 0 { continue }
-                if errno == EAGAIN && waitForWriting(output) { continue }
-                return false
+            if count > 0 {
+                at += count
+                waited = 0
+                continue
             }
-            at += count
+            if count < 0, errno == EINTR { continue }
+            guard count < 0, errno == EAGAIN, waited < patience ?? .max else { return false }
+            var entry = pollfd(fd: target, events: Int16(POLLOUT), revents: 0)
+            if unsafe poll(&entry, 1, 100) == 0 { waited += 1 }
         }
         return true
     }
@@ -253,6 +283,12 @@ private func noteSignal(_ signal: Int32) {
     errno = saved
 }
 
+/// Drops what waits to be shown where the terminal takes nothing any more, so that nobody waits for ever.
+private func clearWay(_ output: Int32) {
+    var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+    if unsafe poll(&entry, 1, 200) <= 0 { tcflush(output, TCOFLUSH) }
+}
+
 /// How the terminal was, for a process that ends without a chance to say so.
 // Sendable because: what is published never changes while it can be reached.
 @unsafe private final class LentTerminal: @unchecked Sendable {
@@ -273,7 +309,9 @@ private func noteSignal(_ signal: Int32) {
         unsafe memory.storeBytes(
             of: Record(input: input, output: output, attributes: attributes, count: bytes.count), as: Record.self)
         unsafe bytes.withUnsafeBytes { source in
-            if let start = source.baseAddress { unsafe (memory + size).copyMemory(from: start, byteCount: source.count) }
+            if let start = source.baseAddress {
+                unsafe (memory + size).copyMemory(from: start, byteCount: source.count)
+            }
         }
         unsafe record.store(UInt(bitPattern: memory), ordering: .releasing)
     }
@@ -289,6 +327,7 @@ private func noteSignal(_ signal: Int32) {
         guard let memory = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return }
         let known = unsafe memory.assumingMemoryBound(to: Record.self)
         let bytes = unsafe memory + MemoryLayout<Record>.stride
+        unsafe clearWay(known.pointee.output)
         _ = unsafe write(known.pointee.output, bytes, known.pointee.count)
         if unsafe known.pointee.input >= 0 {
             _ = unsafe tcsetattr(known.pointee.input, TCSANOW, &known.pointee.attributes)

@@ -26,7 +26,7 @@ struct CommandSpecification {
     /// Command lines a reader can copy, each with what it does.
     var examples: [(command: String, does: String)]
     var options: [OptionSpecification]
-    /// What stands below the options, from an empty line on.
+    /// What stands between the examples and the usage, from an empty line on.
     var notes = ""
 
     /// Options that every command has.
@@ -52,7 +52,7 @@ struct CommandSpecification {
             let gap = String(repeating: " ", count: width - example.command.count + 2)
             text += "  \(example.command)\(gap)\(example.does)\n"
         }
-        text += "\nUsage: coderhost \(name)\(operands.isEmpty ? "" : " " + operands) [options]\n\nOptions:\n"
+        text += notes + "\nUsage: coderhost \(name)\(operands.isEmpty ? "" : " " + operands) [options]\n\nOptions:\n"
         let left = allOptions.map { option in
             "  " + option.names.joined(separator: ", ") + (option.value.map { " " + $0 } ?? "")
         }
@@ -60,6 +60,6 @@ struct CommandSpecification {
         for (label, option) in zip(left, allOptions) {
             text += label + String(repeating: " ", count: column - label.count) + option.help + "\n"
         }
-        return text + notes
+        return text
     }
 }

@@ -14,12 +14,15 @@ enum PlayCommand: Command {
             ("coderhost play cat.gif --protocol blocks", "with coloured letters, wherever it runs"),
         ],
         options: [
-            OptionSpecification("--loop", value: "N", help: "how often to play, or forever (default: what the file says)"),
+            OptionSpecification(
+                "--loop", value: "N", help: "how often to play, or forever (default: what the file says)"),
             OptionSpecification("--speed", value: "X", help: "0.01 to 100 times as fast (default: 1)"),
             OptionSpecification("--reverse", help: "begin at the end and play backwards"),
             OptionSpecification("--bounce", help: "turn round at the ends"),
-            OptionSpecification("--exact-timing", help: "play frames below 11 ms as fast as they are stored, not in 100 ms"),
-            OptionSpecification("--zoom", value: "N", help: "0.01 to 100 times as large where there is room (default: 1)"),
+            OptionSpecification(
+                "--exact-timing", help: "play frames below 11 ms as fast as they are stored, not in 100 ms"),
+            OptionSpecification(
+                "--zoom", value: "N", help: "0.01 to 100 times as large where there is room (default: 1)"),
             OptionSpecification(
                 "--background", value: "#RRGGBB", help: "what transparent pictures stand on (default: a checkerboard)"),
             OptionSpecification(
@@ -139,8 +142,10 @@ private struct PlaySession {
             for line in error.lines(file: "terminal") { Console.error(line) }
             return ExitCode(error.code)
         }
+        let end = console.pendingEnd
         console.leave()
         tell(report)
+        if let end { console.end(by: end) }
         switch ending {
         case .signal(let signal): console.end(by: signal)
         case .gone: return .inputOutput

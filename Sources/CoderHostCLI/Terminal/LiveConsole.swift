@@ -32,6 +32,9 @@ final class LiveConsole: PlaybackConsole {
 
     func leave() { device.leave(discardsInput: owesAnswers) }
 
+    /// A signal that ended the writing.
+    var pendingEnd: Int32? { device.pendingEnd }
+
     func end(by signal: Int32) -> Never {
         leave()
         device.end(by: signal)

@@ -58,7 +58,6 @@ struct SixelPalette {
         let boxes = ColorBoxes(raster, count: most)
         colors = boxes.boxes.map { $0.sum.mean }
         let table = boxes.table()
-        // A little wider than a cell of the table, the narrowest box.
         let (width, bytes) = (raster.width, raster.bytes)
         var at = 0
         for y in 0..<raster.height {
@@ -74,6 +73,7 @@ struct SixelPalette {
         }
     }
 
+    /// How far dithering moves a value: by a step of the table, which is the narrowest box, up or down.
     private static let margin = 8
     /// The five high bits of what dithering made of a value, which begins `margin` below 0.
     private let fifths: [Int] = (-margin...255 + margin).map { min(max(0, $0), 255) >> 3 }
@@ -142,7 +142,7 @@ private struct ColorBoxes {
             sums[place] &+= SIMD4(Int32(red), Int32(green), Int32(blue), 1)
         }
         for axis in [Self.side * Self.side, Self.side, 1] {
-            for place in axis..<sums.count { sums[place] &+= (place / axis % Self.side == 0) ? .zero : sums[place - axis] }
+            for place in axis..<sums.count where place / axis % Self.side != 0 { sums[place] &+= sums[place - axis] }
         }
     }
 

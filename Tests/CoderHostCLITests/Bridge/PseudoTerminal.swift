@@ -1,0 +1,146 @@
+import Glibc
+
+/// A terminal whose other side is the test: it sees what is written, and answers as the terminal it plays.
+final class PseudoTerminal {
+    private let master: Int32
+    /// Kept open, so that the settings can be looked at when the program is gone.
+    private let slave: Int32
+    private let path: String
+    private var child: pid_t = 0
+    private(set) var output: [UInt8] = []
+    /// What is sent once the program asks for device attributes.
+    private var answer: [UInt8]?
+
+    struct Failure: Error {}
+
+    init(columns: Int = 80, rows: Int = 24, pixels: (width: Int, height: Int) = (0, 0)) throws {
+        let end = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var number: UInt32 = 0
+        var locked: Int32 = 0
+        // linux/tty: TIOCSPTLCK and TIOCGPTN, what grantpt(3) and ptsname(3) do.
+        guard end >= 0, unsafe ioctl(end, 0x4004_5431, &locked) == 0, unsafe ioctl(end, 0x8004_5430, &number) == 0
+        else {
+            throw Failure()
+        }
+        master = end
+        path = "/dev/pts/\(number)"
+        slave = unsafe open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard slave >= 0 else { throw Failure() }
+        _ = fcntl(master, F_SETFL, O_NONBLOCK)
+        resize(columns: columns, rows: rows, pixels: pixels)
+    }
+
+    deinit {
+        if child > 0 {
+            kill(child, SIGKILL)
+            var status: Int32 = 0
+            _ = unsafe waitpid(child, &status, 0)
+        }
+        close(slave)
+        close(master)
+    }
+
+    func resize(columns: Int, rows: Int, pixels: (width: Int, height: Int) = (0, 0)) {
+        var size = winsize(
+            ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: UInt16(pixels.width),
+            ws_ypixel: UInt16(pixels.height))
+        _ = unsafe ioctl(master, UInt(TIOCSWINSZ), &size)
+    }
+
+    /// Whether letters are held back until Return and shown as they are typed.
+    var isCooked: Bool {
+        var settings = termios()
+        guard unsafe tcgetattr(slave, &settings) == 0 else { return false }
+        return settings.c_lflag & tcflag_t(ICANON) != 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    /// Starts a program whose terminal this is, in an environment of its own.
+    ///
+    /// - Parameters:
+    ///   - answer: What it is told when it asks for device attributes, as the last of its questions.
+    ///   - input: A file for standard input, in place of the terminal.
+    func start(
+        _ command: [String], environment: [String: String], answer: [UInt8]? = nil, input: String? = nil
+    ) throws {
+        self.answer = answer
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        // The first terminal that the leader of a session opens becomes its own.
+        unsafe posix_spawn_file_actions_addopen(&actions, 1, path, O_RDWR, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, input ?? path, input == nil ? O_RDWR : O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        var defaults = sigset_t()
+        unsafe sigemptyset(&defaults)
+        for signal in [SIGPIPE, SIGINT, SIGHUP, SIGQUIT] { unsafe sigaddset(&defaults, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
+        // glibc: POSIX_SPAWN_SETSID
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | 0x80))
+        var arguments = unsafe command.map { unsafe strdup($0) } + [nil]
+        var settings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        defer {
+            unsafe arguments.forEach { unsafe free($0) }
+            unsafe settings.forEach { unsafe free($0) }
+        }
+        guard unsafe posix_spawnp(&child, command[0], &actions, &attributes, &arguments, &settings) == 0 else {
+            throw Failure()
+        }
+    }
+
+    func type(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = unsafe write(master, bytes, bytes.count)
+    }
+
+    func signal(_ number: Int32) { kill(child, number) }
+
+    /// Reads until what was written satisfies `isEnough`; false when nothing of the kind came for a long time.
+    @discardableResult
+    func read(until isEnough: (String) -> Bool) -> Bool {
+        for _ in 0..<2000 {
+            take()
+            if isEnough(text) { return true }
+            var entry = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+            _ = unsafe poll(&entry, 1, 10)
+        }
+        return false
+    }
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+
+    /// Waits for the program's end.
+    ///
+    /// - Parameter reads: Whether what it writes is taken meanwhile.
+    /// - Returns: its exit status, or minus the number of the signal that ended it; nil when it does not end.
+    func wait(reads: Bool = true) -> Int32? {
+        for _ in 0..<4000 {
+            if reads { take() }
+            var status: Int32 = 0
+            if unsafe waitpid(child, &status, WNOHANG) == child {
+                child = 0
+                take()
+                return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+            }
+            usleep(5_000)
+        }
+        return nil
+    }
+
+    private func take() {
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = unsafe Glibc.read(master, &chunk, chunk.count)
+            guard count > 0 else { break }
+            output.append(contentsOf: chunk[..<count])
+        }
+        guard let answer, text.contains("\u{1B}[c") else { return }
+        self.answer = nil
+        _ = unsafe write(master, answer, answer.count)
+    }
+}
