@@ -67,6 +67,7 @@ let rooms = [
     room("Farbfeld", "farbfeld"),
     room("JPEG", "jpeg", libraries: ["jpeg"]),
     room("PNG", "png", libraries: ["png", "isal"]),
+    room("APNG", "apng", on: "PNG"),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),

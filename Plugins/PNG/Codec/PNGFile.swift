@@ -11,8 +11,6 @@ package final class PNGFile {
     package private(set) var chunks: [PNGChunk] = []
     /// The animation control chunk, the first if there are several.
     package private(set) var animationControl: PNGChunk?
-    /// The frame control chunks in front of the first IDAT.
-    package private(set) var earlyFrameControls: [PNGChunk] = []
     /// Where the first IDAT stands; nil until it was found.
     package private(set) var firstData: Int?
     /// Where the walk goes on.
@@ -126,8 +124,6 @@ package final class PNGFile {
 
     private func note(_ chunk: PNGChunk) {
         if chunk.kind == .acTL, animationControl == nil { animationControl = chunk }
-        // One belongs to the default image; a second is all that has to be known of more.
-        if chunk.kind == .fcTL, earlyFrameControls.count < 2 { earlyFrameControls.append(chunk) }
         guard chunk.kind.concernsPixels || chunk.kind.concernsMetadata else { return }
         if !chunk.kind.isAncillary || chunks.count < Self.maxChunks { chunks.append(chunk) }
     }

@@ -71,43 +71,98 @@ INLINE void undo_average(uint8_t *row, const uint8_t *prior, size_t count, unsig
 INLINE words8 wide(bytes8 v) { return __builtin_convertvector(v, words8); }
 INLINE bytes8 narrow(words8 v) { return __builtin_convertvector(v, bytes8); }
 
-/* What a row hands on from pixel to pixel: its last one, and those above and above left of the next. */
-typedef struct chain {
-    words8 a, b, c, next;
-} chain;
-
-INLINE void paeth_step(chain *s, uint8_t *at, unsigned pixel, words8 mask) {
-    /* With p = a + b - c: p - a, p - b, p - c. */
-    words8 to_a = s->b - s->c, to_b = s->a - s->c, to_c = to_a + to_b;
+/* The guess of Paeth; with p = a + b - c these are p - a, p - b, p - c. */
+INLINE words8 paeth(words8 a, words8 b, words8 c) {
+    words8 to_a = b - c, to_b = a - c, to_c = to_a + to_b;
     words8 pa = __builtin_elementwise_abs(to_a);
     words8 pb = __builtin_elementwise_abs(to_b);
     words8 pc = __builtin_elementwise_abs(to_c);
     words8 least = __builtin_elementwise_min(__builtin_elementwise_min(pa, pb), pc);
     words8 is_a = (words8)(pa == least), is_b = (words8)(pb == least);
-    words8 guess = (is_a & s->a) | (~is_a & ((is_b & s->b) | (~is_b & s->c)));
-    words8 x = s->next;
-    s->next = wide(load(at + pixel, pixel));
-    s->a = (x + guess) & 0xFF;
-    store(at, narrow((x + (guess & mask)) & 0xFF), pixel);
-    s->c = s->b;
+    return (is_a & a) | (~is_a & ((is_b & b) | (~is_b & c)));
 }
 
-/* A row depends on its left neighbours in one long chain. Several rows at once, each one pixel behind the one above,
- * are several chains that a processor works on side by side. */
-INLINE void undo_paeth(uint8_t *row, size_t stride, unsigned rows, const uint8_t *prior, size_t count, unsigned pixel) {
-    words8 mask = wide(own(pixel));
-    chain s[TOGETHER];
-    size_t pixels = count / pixel;
-    for (unsigned r = 0; r < rows; r++) s[r] = (chain){.next = wide(load(row + r * stride, pixel))};
-    for (size_t x = 0; x < pixels + rows - 1; x++) {
-        int inside = x >= rows - 1 && x < pixels;
-        /* From the last row up, so that each finds above it what the one above did a step before. */
-        for (unsigned r = rows; r-- > 0;) {
-            if (!inside && (x < r || x - r >= pixels)) continue;
-            s[r].b = r ? s[r - 1].a : wide(load(prior + x * pixel, pixel));
-            paeth_step(&s[r], row + r * stride + (x - r) * pixel, pixel, mask);
-        }
+INLINE void undo_paeth(uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
+    words8 a = {0}, c = {0}, next = wide(load(row, pixel)), mask = wide(own(pixel));
+    for (uint8_t *end = row + count; row < end; row += pixel, prior += pixel) {
+        words8 x = next, b = wide(load(prior, pixel)), guess = paeth(a, b, c);
+        next = wide(load(row + pixel, pixel));
+        store(row, narrow((x + (guess & mask)) & 0xFF), pixel);
+        a = (x + guess) & 0xFF;
+        c = b;
     }
+}
+
+/* Each step of a row waits for the one before. Rows that are done together, each one pixel behind the one above, are
+ * several such chains side by side, and two of them fit into one vector: the upper row in the first four lanes. */
+typedef struct pair {
+    words8 a, c, next;
+} pair;
+
+typedef uint32_t word2 __attribute__((vector_size(8)));
+
+INLINE words8 load_pair(const uint8_t *upper, const uint8_t *lower, unsigned pixel) {
+    word2 v = {0};
+    uint32_t u = 0, l = 0;
+    memcpy(&u, upper, reach(pixel));
+    memcpy(&l, lower, reach(pixel));
+    v[0] = u;
+    v[1] = l;
+    return wide((bytes8)v);
+}
+
+/* One pixel of two rows; answers their bytes. */
+INLINE word2 step(pair *p, words8 b, words8 next, words8 mask) {
+    words8 guess = paeth(p->a, b, p->c), x = p->next;
+    p->a = (x + guess) & 0xFF;
+    p->c = b;
+    p->next = next;
+    return (word2)narrow((x + (guess & mask)) & 0xFF);
+}
+
+INLINE void undo_four_paeth(uint8_t *row, size_t stride, const uint8_t *prior, size_t count, unsigned pixel) {
+    uint8_t *r0 = row, *r1 = r0 + stride, *r2 = r1 + stride, *r3 = r2 + stride;
+    words8 four = wide(own(pixel)), mask = __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3);
+    ptrdiff_t pixels = (ptrdiff_t)(count / pixel);
+    pair up = {.next = load_pair(r0, r1, pixel)}, low = {.next = load_pair(r2, r3, pixel)};
+#define BELOW(first, second) __builtin_shufflevector(first, second, 4, 5, 6, 7, 8, 9, 10, 11)
+#define ABOVE(first, second) __builtin_shufflevector(first, second, 0, 1, 2, 3, 8, 9, 10, 11)
+#define AT(r, n) (r + (n) * (ptrdiff_t)pixel)
+#define PUT(r, n, v, i)                         \
+    do {                                        \
+        uint32_t bytes_ = (v)[i];               \
+        memcpy(AT(r, n), &bytes_, reach(pixel)); \
+    } while (0)
+    /* What a row has not begun it hands down as zero, and what it has ended it does not touch any more. */
+#define EDGE(x)                                                                                                 \
+    do {                                                                                                        \
+        ptrdiff_t n_[4];                                                                                        \
+        for (int i = 0; i < 4; i++) n_[i] = (x) - i + 1 < 0 ? 0 : (x) - i + 1 > pixels ? pixels : (x) - i + 1;  \
+        words8 b_ = BELOW(up.a, low.a);                                                                         \
+        word2 l_ = step(&low, b_, load_pair(AT(r2, n_[2]), AT(r3, n_[3]), pixel), mask);                        \
+        words8 above_ = (x) < pixels ? wide(load(AT(prior, x), pixel)) : (words8){0};                           \
+        word2 u_ = step(&up, ABOVE(above_, up.a), load_pair(AT(r0, n_[0]), AT(r1, n_[1]), pixel), mask);        \
+        for (int i = 0; i < 4; i++) {                                                                           \
+            if ((x) < 1) up.a[4 + i] = 0;                                                                       \
+            if ((x) < 2) low.a[i] = 0;                                                                          \
+            if ((x) < 3) low.a[4 + i] = 0;                                                                      \
+        }                                                                                                       \
+        if ((x) < pixels) PUT(r0, x, u_, 0);                                                                    \
+        if ((x) >= 1 && (x) - 1 < pixels) PUT(r1, (x) - 1, u_, 1);                                              \
+        if ((x) >= 2 && (x) - 2 < pixels) PUT(r2, (x) - 2, l_, 0);                                              \
+        if ((x) >= 3) PUT(r3, (x) - 3, l_, 1);                                                                  \
+    } while (0)
+    for (ptrdiff_t x = 0; x < 3; x++) EDGE(x);
+    for (ptrdiff_t x = 3; x < pixels; x++) {
+        words8 b = BELOW(up.a, low.a), above = wide(load(AT(prior, x), pixel));
+        word2 l = step(&low, b, load_pair(AT(r2, x - 1), AT(r3, x - 2), pixel), mask);
+        word2 u = step(&up, ABOVE(above, up.a), load_pair(AT(r0, x + 1), AT(r1, x), pixel), mask);
+        PUT(r0, x, u, 0);
+        PUT(r1, x - 1, u, 1);
+        PUT(r2, x - 2, l, 0);
+        PUT(r3, x - 3, l, 1);
+    }
+    for (ptrdiff_t x = pixels; x < pixels + 3; x++) EDGE(x);
 }
 
 /* Pixels of one or two bytes: the general registers are faster than moves into vectors and back. */
@@ -148,20 +203,20 @@ INLINE void undo_one(unsigned type, uint8_t *row, const uint8_t *prior, size_t c
     else if (type == 3)
         undo_average(row, prior, count, pixel);
     else
-        undo_paeth(row, 0, 1, prior, count, pixel);
+        undo_paeth(row, prior, count, pixel);
 }
 
-INLINE size_t undo(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel) {
+size_t png_unfilter(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel) {
     size_t count = stride - 1;
     for (size_t y = 0; y < rows;) {
         uint8_t *row = first + y * stride + 1;
         unsigned type = row[-1];
         size_t run = 1;
         if (type > 4) return y;
-        if (type == 4 && count >= TOGETHER_FROM * pixel)
+        if (type == 4 && pixel <= 4 && count >= TOGETHER_FROM * pixel)
             while (run < TOGETHER && y + run < rows && row[run * stride - 1] == 4) run++;
         if (run == TOGETHER) {
-            FOR_PIXELS(undo_paeth(row, stride, TOGETHER, prior, count, P))
+            FOR_PIXELS(undo_four_paeth(row, stride, prior, count, P < 5 ? P : 4))
         } else if (type) {
             run = 1;
             FOR_PIXELS(undo_one(type, row, prior, count, P))
@@ -172,24 +227,3 @@ INLINE size_t undo(uint8_t *first, size_t stride, size_t rows, const uint8_t *pr
     }
     return rows;
 }
-
-static size_t undo_anywhere(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel) {
-    return undo(first, stride, rows, prior, pixel);
-}
-
-#if defined(__x86_64__) && !defined(__SSE4_1__)
-/* A maximum, an absolute value and a selection that the baseline has to put together: a third of the time of Paeth. */
-__attribute__((target("sse4.1"))) static size_t undo_with_sse4(uint8_t *first, size_t stride, size_t rows,
-                                                               const uint8_t *prior, unsigned pixel) {
-    return undo(first, stride, rows, prior, pixel);
-}
-
-size_t png_unfilter(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel) {
-    if (__builtin_cpu_supports("sse4.1")) return undo_with_sse4(first, stride, rows, prior, pixel);
-    return undo_anywhere(first, stride, rows, prior, pixel);
-}
-#else
-size_t png_unfilter(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel) {
-    return undo_anywhere(first, stride, rows, prior, pixel);
-}
-#endif
