@@ -69,6 +69,57 @@ import Testing
         #expect(pngFailure(short.bytes) == .truncated)
     }
 
+    @Test func `is complete when there is more compressed data than rows`() throws {
+        var long = Self.file
+        long.rows += [0, 9, 9, 0]
+        #expect(try decodePNG(long.bytes).samples == [1, 2, 3, 4, 5, 6, 7, 8])
+    }
+
+    /// A stream without its end says nothing against the rows; one with another checksum does.
+    @Test func `needs no end of the compressed data, but a right checksum where there is one`() throws {
+        let stream = storedZlib(Self.file.rows)
+        func file(_ data: [UInt8]) -> [UInt8] {
+            HandmadePNG.signature + pngChunk("IHDR", Self.file.header) + pngChunk("IDAT", data) + pngChunk("IEND", [])
+        }
+        for missing in 1...4 {
+            let picture = try decodePNG(file(Array(stream.dropLast(missing))))
+            #expect(picture.samples == [1, 2, 3, 4, 5, 6, 7, 8])
+        }
+        var wrong = stream
+        wrong[wrong.count - 1] ^= 1
+        #expect(pngFailure(file(wrong)) == .corrupt)
+    }
+
+    @Test func `is corrupt when the compressed data is none, and keeps the rows in front of that`() throws {
+        let stream = storedZlib(Self.file.rows)
+        // Another method, a check that does not fit, a dictionary, a window of 64 KiB, a block of the type 3.
+        for (at, value) in [(0, 0x77), (1, 0x02), (1, 0x20), (0, 0x88), (2, 0x07)] as [(Int, UInt8)] {
+            var data = stream
+            data[at] = value
+            if value == 0x88 { data[1] = 0x1C }
+            var bytes = HandmadePNG.signature + pngChunk("IHDR", Self.file.header)
+            bytes += pngChunk("IDAT", data) + pngChunk("IEND", [])
+            #expect(pngFailure(bytes) == .corrupt, "byte \(at) is \(value)")
+        }
+        var bad = Self.file
+        bad.rows[6] = 5
+        let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bad.bytes)))
+        let info = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: info.size, format: .gray8)
+        #expect { try decoder.decode(DecodeRequest(), into: Surface(buffer)) } throws: {
+            ($0 as? CoderError)?.code == .corrupt
+        }
+        #expect(DecodedPNG(info: info, buffer: buffer, blobs: []).samples == [1, 2, 3, 4, 0, 0, 0, 0])
+    }
+
+    @Test func `is corrupt when a chunk behind the pixels cannot be left out`() {
+        for chunk in [pngChunk("QqQq", []), pngChunk("PLTE", [1, 2, 3]), pngChunk("IEND", [], damaged: true)] {
+            var file = Self.file
+            file.after = [chunk]
+            #expect(pngFailure(file.bytes) == .corrupt)
+        }
+    }
+
     @Test func `is corrupt when a critical chunk has another checksum`() {
         for offset in [16, Self.file.dataOffset + 9] {
             var bytes = Self.file.bytes

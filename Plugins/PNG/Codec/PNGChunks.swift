@@ -1,36 +1,41 @@
-internal import CoderPluginKit
-internal import ImageModel
+package import CoderPluginKit
+package import ImageModel
 
 /// One chunk as it stands in the file.
 ///
 ///     length (4) | type (4) | data (length) | CRC of type and data (4)
 ///
 /// - Source: PNG 3rd edition, section 5.3.
-struct PNGChunk: Hashable {
+package struct PNGChunk: Hashable {
     /// Four letters, as a big endian number.
-    struct Kind: Hashable, RawRepresentable {
-        let rawValue: UInt32
+    package struct Kind: Hashable, RawRepresentable {
+        package let rawValue: UInt32
 
-        static let acTL = Kind(rawValue: 0x6163_544C)
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        package static let acTL = Kind(rawValue: 0x6163_544C)
         static let cICP = Kind(rawValue: 0x6349_4350)
         static let cHRM = Kind(rawValue: 0x6348_524D)
         /// The first chunk of the variant that Apple's tools write into applications.
         static let cgBI = Kind(rawValue: 0x4367_4249)
         static let eXIf = Kind(rawValue: 0x6558_4966)
+        package static let fcTL = Kind(rawValue: 0x6663_544C)
+        package static let fdAT = Kind(rawValue: 0x6664_4154)
         static let gAMA = Kind(rawValue: 0x6741_4D41)
         static let iCCP = Kind(rawValue: 0x6943_4350)
         static let iTXt = Kind(rawValue: 0x6954_5874)
         static let pHYs = Kind(rawValue: 0x7048_5973)
+        static let palette = Kind(rawValue: 0x504C_5445)
         static let sRGB = Kind(rawValue: 0x7352_4742)
         static let tEXt = Kind(rawValue: 0x7445_5874)
         static let tRNS = Kind(rawValue: 0x7452_4E53)
         static let zTXt = Kind(rawValue: 0x7A54_5874)
-        static let imageData = Kind(rawValue: 0x4944_4154)
-        static let imageEnd = Kind(rawValue: 0x4945_4E44)
-        static let imageHeader = Kind(rawValue: 0x4948_4452)
+        package static let imageData = Kind(rawValue: 0x4944_4154)
+        package static let imageEnd = Kind(rawValue: 0x4945_4E44)
+        package static let imageHeader = Kind(rawValue: 0x4948_4452)
 
         /// Whether a decoder that does not know it may go on: bit 5 of the first letter.
-        var isAncillary: Bool { rawValue & 0x2000_0000 != 0 }
+        package var isAncillary: Bool { rawValue & 0x2000_0000 != 0 }
 
         /// Whether it consists of letters (PNG 3rd edition, table 3).
         var isValid: Bool {
@@ -53,19 +58,19 @@ struct PNGChunk: Hashable {
         var isText: Bool { self == .tEXt || self == .zTXt || self == .iTXt }
     }
 
-    var kind: Kind
+    package var kind: Kind
     /// Where the length stands.
-    var offset: Int
+    package var offset: Int
     /// Bytes of data.
-    var length: Int
+    package var length: Int
 
-    var data: Range<Int> { offset + 8..<offset + 8 + length }
-    var range: Range<Int> { offset..<offset + 12 + length }
+    package var data: Range<Int> { offset + 8..<offset + 8 + length }
+    package var range: Range<Int> { offset..<offset + 12 + length }
 
     /// Reads the first eight bytes of a chunk.
     ///
     /// - Throws: `.corrupt` for a length above 2³¹ − 1 or a name that is none (PNG 3rd edition, 5.3).
-    init(at offset: Int, in source: ByteSource) throws(CoderError) {
+    package init(at offset: Int, in source: ByteSource) throws(CoderError) {
         var reader = ByteReader(source, at: offset)
         try reader.require(8)
         let length = try reader.u32BE()
@@ -78,24 +83,14 @@ struct PNGChunk: Hashable {
     }
 
     /// Whether the checksum fits; the whole chunk must be there.
-    func isIntact(in source: ByteSource) -> Bool {
-        let stored = source.bytes(range.upperBound - 4..<range.upperBound).reduce(0) { $0 << 8 | UInt32($1) }
-        return source.withBytes(offset + 4..<data.upperBound) { CRC32.of($0) } == stored
-    }
-}
-
-/// The checksum of PNG 3rd edition, annex D.
-enum CRC32 {
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
+    package func isIntact(in source: ByteSource) -> Bool {
+        var crc = CRC32()
+        source.withBytes(offset + 4..<data.upperBound) { crc.add($0) }
+        return crc.value == storedChecksum(in: source)
     }
 
-    static func of(_ bytes: RawSpan) -> UInt32 {
-        var crc: UInt32 = 0xFFFF_FFFF
-        for offset in 0..<bytes.byteCount {
-            let byte = UInt32(bytes.byte(at: offset))
-            crc = table[Int((crc ^ byte) & 0xFF)] ^ crc >> 8
-        }
-        return crc ^ 0xFFFF_FFFF
+    /// The last four bytes.
+    func storedChecksum(in source: ByteSource) -> UInt32 {
+        source.bytes(data.upperBound..<range.upperBound).reduce(0) { $0 << 8 | UInt32($1) }
     }
 }

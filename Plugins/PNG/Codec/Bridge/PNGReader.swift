@@ -3,7 +3,7 @@ internal import Glibc
 internal import ImageModel
 internal import PNGShim
 
-/// libpng's push reader: takes bytes, puts rows into a surface.
+/// libpng, which reads everything in front of the pixels, and what is packed beside them.
 @safe final class PNGReader {
     /// What libpng keeps of the chunks in front of the pixels.
     struct Header {
@@ -12,6 +12,7 @@ internal import PNGShim
         /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
         var colorType: UInt8
         var isInterlaced: Bool
+        var hasPalette: Bool
         var hasTransparency: Bool
     }
 
@@ -59,33 +60,16 @@ internal import PNGShim
         unsafe pngshim_reader_header(reader, &raw)
         return Header(
             size: PixelSize(Int(raw.width), Int(raw.height)), depth: Int(raw.depth), colorType: raw.color_type,
-            isInterlaced: raw.interlaced != 0, hasTransparency: raw.has_transparency != 0)
+            isInterlaced: raw.interlaced != 0, hasPalette: raw.has_palette != 0,
+            hasTransparency: raw.has_transparency != 0)
     }
 
-    /// Says where the rows go; the surface must live as long as rows are pushed in.
-    func aim(at surface: borrowing Surface, blocky: Bool) {
-        let channels = surface.format.channels
-        var target = unsafe pngshim_target()
-        unsafe target.pixels = surface.baseAddress.assumingMemoryBound(to: UInt8.self)
-        unsafe target.stride = UInt64(surface.stride)
-        unsafe target.row_bytes = UInt64(surface.bytesPerRow)
-        unsafe target.color = channels == .rgb || channels == .rgba ? 1 : 0
-        unsafe target.alpha = channels.hasAlpha ? 1 : 0
-        unsafe target.bits = UInt8(surface.format.bits)
-        unsafe target.blocky = blocky ? 1 : 0
-        unsafe pngshim_reader_aim(reader, &target)
-    }
-
-    /// An address that tells surfaces apart.
-    static func identity(of surface: borrowing Surface) -> Int {
-        unsafe Int(bitPattern: surface.baseAddress)
-    }
-
-    /// The rows that were touched since the last question, and whether the last one is done.
-    func takeProgress() -> (rows: Range<Int>, isComplete: Bool) {
-        var raw = pngshim_progress()
-        unsafe pngshim_reader_progress(reader, &raw)
-        return (Int(raw.first_row)..<Int(raw.end_row), raw.complete != 0)
+    /// What the samples mean.
+    @unsafe
+    var colors: pngshim_colors {
+        var raw = pngshim_colors()
+        unsafe pngshim_reader_colors(reader, &raw)
+        return raw
     }
 
     /// The profile of iCCP; nil when there is no usable one.

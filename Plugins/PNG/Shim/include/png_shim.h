@@ -1,7 +1,7 @@
 /*
- * png_shim.h - libpng without setjmp, macros and variadics.
+ * png_shim.h - libpng without setjmp, macros and variadics, and an engine of our own for the pixels.
  *
- * Every function that can fail answers PNGSHIM_OK or a negative status; pngshim_*_message() then says what libpng said.
+ * Every function that can fail answers PNGSHIM_OK or a negative status; pngshim_*_message() then says what is wrong.
  * No function calls back into its caller.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,7 @@
 #define PNGSHIM_FAILED    ((int32_t)-1)
 #define PNGSHIM_NO_MEMORY ((int32_t)-2)
 
-/* ---- reading: bytes are pushed in, rows appear in the caller's memory ---- */
+/* ---- reading: what stands in front of the pixels, by libpng ---- */
 
 typedef struct pngshim_reader pngshim_reader;
 
@@ -26,22 +26,13 @@ typedef struct pngshim_header {
     uint8_t  depth, color_type, interlaced, has_palette, has_transparency;
 } pngshim_header;
 
-/* Where the rows go. */
-typedef struct pngshim_target {
-    uint8_t *pixels;
-    uint64_t stride;
-    uint64_t row_bytes;  /* what a row must have after the conversions */
-    uint8_t  color;      /* gray becomes RGB */
-    uint8_t  alpha;      /* an opaque alpha channel is added where there is none */
-    uint8_t  bits;       /* 8: 16-bit samples keep their upper half */
-    uint8_t  blocky;     /* pixels of an early pass fill the place of later ones */
-} pngshim_target;
-
-/* How far the picture is. */
-typedef struct pngshim_progress {
-    uint32_t first_row, end_row;  /* rows touched since the last question; equal: none */
-    uint8_t  complete;
-} pngshim_progress;
+/* What stored samples mean. */
+typedef struct pngshim_colors {
+    uint8_t  depth, color_type;
+    uint8_t  has_key;       /* gray and RGB: one colour is transparent */
+    uint16_t key[3];        /* as stored; gray: the first */
+    uint8_t  palette[1024]; /* RGBA; entries that the file does not have are black */
+} pngshim_colors;
 
 /* One textual entry; the pointers live as long as the reader. */
 typedef struct pngshim_text {
@@ -54,12 +45,10 @@ typedef struct pngshim_text {
 /* Starts a reader. `max_side` and `max_chunk`: 0 = no limit. */
 int32_t pngshim_reader_open(uint32_t max_side, uint64_t max_chunk, pngshim_reader **reader);
 void    pngshim_reader_close(pngshim_reader *reader);
-/* Says where the rows go; before the first byte of IDAT. */
-void    pngshim_reader_aim(pngshim_reader *reader, const pngshim_target *target);
-/* Pushes bytes in. They are not kept. */
+/* Pushes the signature and chunks in, never IDAT. They are not kept. */
 int32_t pngshim_reader_push(pngshim_reader *reader, const uint8_t *bytes, uint64_t count);
 void    pngshim_reader_header(pngshim_reader *reader, pngshim_header *header);
-void    pngshim_reader_progress(pngshim_reader *reader, pngshim_progress *progress);
+void    pngshim_reader_colors(pngshim_reader *reader, pngshim_colors *colors);
 /* The profile of iCCP; PNGSHIM_REFUSED when there is no usable one. */
 int32_t pngshim_reader_profile(pngshim_reader *reader, const uint8_t **bytes, uint64_t *count);
 /* Text number `index`; PNGSHIM_REFUSED behind the last. */
@@ -67,6 +56,48 @@ int32_t pngshim_reader_text(pngshim_reader *reader, uint32_t index, pngshim_text
 const char *pngshim_reader_message(const pngshim_reader *reader);
 /* Warning number `index`; NULL behind the last. */
 const char *pngshim_reader_warning(const pngshim_reader *reader, uint32_t index);
+
+/* ---- pixels: compressed bytes are pushed in, rows appear in the caller's memory ---- */
+
+typedef struct pngshim_engine pngshim_engine;
+
+/* Where the rows go. */
+typedef struct pngshim_target {
+    uint8_t *pixels;
+    uint64_t stride;
+    uint64_t row_bytes;  /* of the picture, without padding */
+    uint8_t  channels;   /* as many as are stored, or more */
+    uint8_t  bits;       /* 8: 16-bit samples keep their upper half */
+    uint8_t  blocky;     /* pixels of an early pass fill the place of later ones */
+} pngshim_target;
+
+/* How far the picture is. */
+typedef struct pngshim_progress {
+    uint32_t first_row, end_row;  /* rows touched since the last question; equal: none */
+    uint8_t  complete;            /* all rows are there */
+    uint8_t  ended;               /* the compressed data is over, too */
+    uint8_t  extra;               /* it holds more than the rows */
+} pngshim_progress;
+
+int32_t pngshim_engine_open(pngshim_engine **engine);
+void    pngshim_engine_close(pngshim_engine *engine);
+void    pngshim_engine_colors(pngshim_engine *engine, const pngshim_colors *colors);
+/* The bytes that an engine has once it began such a picture. */
+uint64_t pngshim_engine_memory(pngshim_engine *engine, uint32_t width, uint32_t height, uint64_t row_bytes);
+/* Begins a picture, a further one as well. The target stays valid as long as bytes are pushed in. */
+int32_t pngshim_engine_begin(pngshim_engine *engine, uint32_t width, uint32_t height, uint8_t interlaced,
+                             const pngshim_target *target);
+/* Pushes bytes of the zlib stream in. They are not kept. Whatever comes behind its end is ignored. */
+int32_t pngshim_engine_push(pngshim_engine *engine, const uint8_t *bytes, uint64_t count);
+void    pngshim_engine_progress(pngshim_engine *engine, pngshim_progress *progress);
+const char *pngshim_engine_message(const pngshim_engine *engine);
+/* The checksum of PNG 3rd edition, annex D; starts with 0 and goes on with its own result. */
+uint32_t pngshim_crc(uint32_t crc, const uint8_t *bytes, uint64_t count);
+
+/* ---- a second opinion: a whole file in memory, all of it by libpng ---- */
+
+/* Fills a picture of the size in the file; PNGSHIM_FAILED where libpng has an error. Used by tests alone. */
+int32_t pngshim_reference(const uint8_t *file, uint64_t count, const pngshim_target *target);
 
 /* ---- writing: rows are pushed in, bytes are fetched ---- */
 

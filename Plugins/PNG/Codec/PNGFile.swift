@@ -1,0 +1,164 @@
+package import CoderPluginKit
+package import ImageModel
+
+/// What a file says in front of its pixels, and beside them.
+package final class PNGFile {
+    package let source: ByteSource
+    private let limits: DecodeLimits
+    private let host: HostServices
+
+    /// The chunks in front of the first IDAT that matter to a picture, then the metadata behind it.
+    package private(set) var chunks: [PNGChunk] = []
+    /// The animation control chunk, the first if there are several.
+    package private(set) var animationControl: PNGChunk?
+    /// Where the first IDAT stands; nil until it was found.
+    package private(set) var firstData: Int?
+    /// Where the walk goes on.
+    private var walked = PNGCursor.signature.count
+    private var metadataReader: PNGMetadata?
+    private var header: PNGReader.Header?
+    private var reader: PNGReader?
+    private var info: ImageInfo?
+
+    package init(_ session: DecoderSession) {
+        source = session.source
+        limits = session.limits
+        host = session.host
+    }
+
+    /// Reads the facts of the default image.
+    package func readHeader() throws(CoderError) -> ImageInfo {
+        if let info { return info }
+        var start = ByteReader(source)
+        guard try start.consume(PNGCursor.signature) else { throw .notMine() }
+        let data = try walkToData()
+        try checkHeader()
+
+        let reader = try startReader(before: data)
+        let header = reader.header
+        if header.colorType == 3, !header.hasPalette { throw .corrupt("the picture has no palette", at: data) }
+        let metadata = PNGMetadata(source: source, limits: limits, host: host)
+        metadataReader = metadata
+        if source.isComplete { walkTail(from: data) }
+
+        var info = ImageInfo(
+            size: header.size, nativeFormat: Self.nativeFormat(of: header), bitDepth: header.depth)
+        info.isAnimated = animationControl != nil
+        try metadata.describe(&info, chunks: chunks, before: data)
+        self.header = header
+        self.reader = reader
+        self.info = info
+        return info
+    }
+
+    package func metadata() throws(CoderError) -> [MetadataBlob] {
+        guard let firstData, let metadataReader else { return [] }
+        if source.isComplete { walkTail(from: firstData) }
+        return try metadataReader.blobs(chunks: chunks, before: firstData)
+    }
+
+    /// What the engine makes of the file, the format that keeps every sample first.
+    package var pixelFormats: [PixelFormat] {
+        guard let native = info?.nativeFormat else { return [] }
+        var formats = [native]
+        if native.bits == 16 {
+            formats.append(PixelFormat(native.channels))
+            if native != .rgba16 { formats.append(.rgba16) }
+        }
+        formats.append(.rgba8)
+        if !native.channels.hasAlpha { formats.append(.rgb8) }
+        return formats.enumerated().filter { formats.firstIndex(of: $0.element) == $0.offset }.map(\.element)
+    }
+
+    /// Whether pictures are stored in seven passes.
+    package var isInterlaced: Bool { header?.isInterlaced ?? false }
+
+    /// An engine that knows the colours of the file; after ``readHeader()``.
+    package func makeEngine() throws(CoderError) -> PNGEngine {
+        guard let reader else { throw CoderError(.misuse, "the header was not read") }
+        return try PNGEngine(reader, host: host)
+    }
+
+    /// Passes on what libpng complained of.
+    package func passWarnings() { reader?.takeWarnings().forEach(host.warn) }
+
+    // MARK: Reading
+
+    /// Notes the chunks in front of the first IDAT and answers where that stands.
+    private func walkToData() throws(CoderError) -> Int {
+        while firstData == nil {
+            let chunk = try PNGChunk(at: walked, in: source)
+            if chunks.isEmpty {
+                if chunk.kind == .cgBI { throw .unsupported("the CgBI variant of PNG") }
+                guard chunk.kind == .imageHeader, chunk.length == 13 else {
+                    throw .corrupt("the file does not begin with an image header", at: walked)
+                }
+            }
+            if chunk.kind == .imageData {
+                firstData = walked
+                break
+            }
+            try ByteReader(source, at: walked).require(chunk.range.count)
+            if chunk.kind == .imageEnd { throw .corrupt("the file holds no pixels", at: walked) }
+            note(chunk)
+            walked = chunk.range.upperBound
+        }
+        return firstData ?? 0
+    }
+
+    /// Notes the metadata that stands behind the pixels; damage there concerns nobody here.
+    private func walkTail(from data: Int) {
+        if walked > data { return }
+        var position = data
+        while let chunk = try? PNGChunk(at: position, in: source), chunk.kind != .imageEnd,
+            chunk.range.upperBound <= source.available
+        {
+            if chunk.kind.isText || chunk.kind == .eXIf { note(chunk) }
+            position = chunk.range.upperBound
+        }
+        walked = position + 1
+    }
+
+    /// The number of chunks that are kept; libpng's own default is the same (PNG_USER_CHUNK_CACHE_MAX).
+    private static let maxChunks = 1000
+
+    private func note(_ chunk: PNGChunk) {
+        if chunk.kind == .acTL, animationControl == nil { animationControl = chunk }
+        guard chunk.kind.concernsPixels || chunk.kind.concernsMetadata else { return }
+        if !chunk.kind.isAncillary || chunks.count < Self.maxChunks { chunks.append(chunk) }
+    }
+
+    /// Looks at the size before anybody takes memory for rows.
+    private func checkHeader() throws(CoderError) {
+        var fields = ByteReader(source, at: chunks[0].data.lowerBound)
+        let width = Int(try fields.u32BE())
+        let height = Int(try fields.u32BE())
+        for side in [width, height] where limits.maxSide > 0 && side > limits.maxSide {
+            throw .limit("side", allowed: limits.maxSide, requested: side)
+        }
+    }
+
+    /// A reader that has seen everything in front of the first IDAT that concerns the pixels.
+    private func startReader(before data: Int) throws(CoderError) -> PNGReader {
+        let reader = try PNGReader(limits: limits)
+        try reader.push(0..<PNGCursor.signature.count, of: source)
+        for chunk in chunks where chunk.kind.concernsPixels && chunk.offset < data {
+            try reader.push(chunk.range, of: source)
+        }
+        return reader
+    }
+
+    /// The format that keeps every sample.
+    private static func nativeFormat(of header: PNGReader.Header) -> PixelFormat {
+        let isColor = header.colorType & 2 != 0
+        let hasAlpha = header.colorType & 4 != 0 || header.hasTransparency
+        let channels: PixelFormat.Channels =
+            switch (isColor, hasAlpha) {
+            case (false, false): .gray
+            case (false, true): .grayAlpha
+            case (true, false): .rgb
+            case (true, true): .rgba
+            }
+        return PixelFormat(channels, bits: header.depth == 16 ? 16 : 8)
+    }
+}

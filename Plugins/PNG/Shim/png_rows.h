@@ -1,0 +1,41 @@
+/*
+ * png_rows.h - what happens to a row on its way from the inflated stream to a picture; inside the shim only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PNG_ROWS_H
+#define PNG_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes behind a stored row that may be read, and written with what they held. */
+#define PNG_SLACK 16
+
+/* Undoes the filters of rows in place, each of a filter byte and `stride` - 1 bytes. `prior` is the row above without
+ * its filter byte, zeros above the first; `pixel` are the bytes from a sample to the same one of the next pixel
+ * (PNG 3rd edition, 9.2). Answers the number of rows in front of the first one with a filter that does not exist. */
+size_t png_unfilter(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel);
+
+/* How stored pixels become those of the picture. */
+typedef struct png_conversion {
+    uint8_t  depth, color_type;  /* as stored */
+    uint8_t  to_channels, to_bits;
+    uint8_t  has_key;
+    uint16_t key[3];             /* the colour that is transparent, as stored */
+    uint8_t  palette[256][4];    /* RGBA */
+} png_conversion;
+
+/* Writes `width` pixels; `from` is unfiltered, has PNG_SLACK, and `indices` has room for `width` bytes. */
+void png_convert(const png_conversion *c, uint8_t *to, const uint8_t *from, size_t width, uint8_t *indices);
+
+/* Adam7: where the pixels of a pass stand (PNG 3rd edition, 8.2). */
+extern const uint8_t png_pass_x[7], png_pass_y[7], png_pass_dx[7], png_pass_dy[7];
+
+/* Puts one row of pass `p` into row `y`; `pixel` are the bytes of one. */
+void png_place(uint8_t *pixels, size_t stride, size_t pixel, uint32_t width, const uint8_t *row, uint32_t y, int p);
+/* Like png_place(), and fills the block around each pixel. Answers the row behind the last one that was touched. */
+uint32_t png_place_blocks(uint8_t *pixels, size_t stride, size_t pixel, uint32_t width, uint32_t height,
+                          const uint8_t *row, uint32_t y, int p);
+
+#endif
