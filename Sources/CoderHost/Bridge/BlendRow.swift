@@ -4,7 +4,8 @@ import ImageModel
 ///
 /// Most frames of most animations have pixels that are either there or not: groups of such pixels are only selected.
 /// - Shape: RGBA with 8 or 16 bits a sample; both rows have the same length.
-/// - Source: PNG specification, "Alpha channel processing"; integer arithmetic, rounded to nearest.
+/// - Source: PNG specification, "Alpha channel processing"; integer arithmetic, rounded down as other decoders do, so that
+///   the frames of all of them are the same.
 func blendRow(_ source: RawSpan, over target: inout MutableRawSpan, bits: Int) {
     precondition(source.byteCount == target.byteCount)
     unsafe target.withUnsafeMutableBytes { target in
@@ -80,16 +81,17 @@ private func blendPixel8(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawP
     let (s, d) = (SIMD4<UInt32>(truncatingIfNeeded: over), SIMD4<UInt32>(truncatingIfNeeded: under))
     var result: SIMD4<UInt32>
     if under.w == 255 {
-        // x / 255 for x below 2¹⁶, rounded down: (x + 127) · 32897 >> 23.
-        result = ((s &* alpha &+ d &* (255 &- alpha) &+ 127) &* 32897) &>> 23
+        // x / 255 for x up to 255²: (x + 1 + x / 256) / 256.
+        let sum = s &* alpha &+ d &* (255 &- alpha)
+        result = (sum &+ 1 &+ (sum &>> 8)) &>> 8
         result.w = 255
     } else {
         // In units of 1/255²: what the frame adds, and what shows through it.
         let above = alpha * 255
         let below = (255 - alpha) * UInt32(under.w)
         let total = above + below
-        result = (s &* above &+ d &* below &+ total / 2) / SIMD4(repeating: total)
-        result.w = (total + 127) / 255
+        result = (s &* above &+ d &* below) / SIMD4(repeating: total)
+        result.w = total / 255
     }
     unsafe target.storeBytes(of: SIMD4<UInt8>(truncatingIfNeeded: result), as: SIMD4<UInt8>.self)
 }
@@ -106,8 +108,8 @@ private func blend16(_ source: UnsafeRawPointer, _ target: UnsafeMutableRawPoint
             let below = (0xFFFF - alpha) * UInt64(under.w)
             let total = above + below
             let (s, d) = (SIMD4<UInt64>(truncatingIfNeeded: over), SIMD4<UInt64>(truncatingIfNeeded: under))
-            var sum = (s &* above &+ d &* below &+ total / 2) / SIMD4(repeating: total)
-            sum.w = (total + 0x7FFF) / 0xFFFF
+            var sum = (s &* above &+ d &* below) / SIMD4(repeating: total)
+            sum.w = total / 0xFFFF
             result = SIMD4<UInt16>(truncatingIfNeeded: sum)
         }
         unsafe target.storeBytes(of: result, toByteOffset: x * 8, as: SIMD4<UInt16>.self)
