@@ -66,7 +66,8 @@ func room(_ name: String, _ format: String, on base: String? = nil, libraries: [
 let rooms = [
     room("Farbfeld", "farbfeld"),
     room("JPEG", "jpeg", libraries: ["jpeg"]),
-    room("PNG", "png", libraries: ["png"]),
+    room("PNG", "png", libraries: ["png", "z", "isal"]),
+    room("APNG", "apng", on: "PNG"),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),

@@ -1,0 +1,10 @@
+import APNGCodec
+import CoderPluginKit
+
+let plugin = CoderPlugin(
+    id: "org.coderhost.apng-plugin", version: "0.1.0",
+    coders: [
+        Coder(
+            id: "org.coderhost.apng", encoder: APNGEncoder.self,
+            roles: [.encode, .encodeAnimation, .metadata])
+    ])
