@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Rows are collected up to this before they are compressed. */
 #define BATCH ((size_t)1 << 16)
@@ -222,27 +225,56 @@ static int32_t pack(pngshim_rows *r, const uint8_t *pixels, const uint8_t *base)
 /* The sum of absolute differences, each byte as a signed one. */
 static uint64_t cost_of(const uint8_t *bytes, size_t count) {
     uint64_t total = 0;
-    while (count) {
-        size_t   piece = count > 1 << 20 ? 1 << 20 : count;
-        uint32_t sum = 0;
-        for (size_t i = 0; i < piece; i++) {
-            uint8_t negative = (uint8_t)-bytes[i];
-            sum += bytes[i] < negative ? bytes[i] : negative;
-        }
-        total += sum;
-        bytes += piece;
-        count -= piece;
+    size_t   i = 0;
+#ifdef __SSE2__
+    __m128i zero = _mm_setzero_si128(), sums = zero;
+    for (; i + 16 <= count; i += 16) {
+        __m128i value = _mm_loadu_si128((const __m128i *)(bytes + i));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_min_epu8(value, _mm_sub_epi8(zero, value)), zero));
     }
+    total = (uint64_t)_mm_cvtsi128_si64(sums) + (uint64_t)_mm_cvtsi128_si64(_mm_srli_si128(sums, 8));
+#endif
+    for (; i < count; i++) total += bytes[i] < 128 ? bytes[i] : 256u - bytes[i];
     return total;
 }
 
-static uint8_t paeth(uint8_t a, uint8_t b, uint8_t c) {
-    int16_t pa = (int16_t)(b - c), pb = (int16_t)(a - c), pc = (int16_t)(pa + pb);
-    pa = (int16_t)(pa < 0 ? -pa : pa);
-    pb = (int16_t)(pb < 0 ? -pb : pb);
-    pc = (int16_t)(pc < 0 ? -pc : pc);
-    uint8_t bc = pb <= pc ? b : c;
-    return pa <= pb && pa <= pc ? a : bc;
+/* What a is left of, b above and c left above. */
+static uint8_t paeth(int a, int b, int c) {
+    int pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
+    return (uint8_t)(pa <= pb && pa <= pc ? a : pb <= pc ? b : c);
+}
+
+#ifdef __SSE2__
+static __m128i absolute(__m128i value) { return _mm_max_epi16(value, _mm_sub_epi16(_mm_setzero_si128(), value)); }
+
+static __m128i choose(__m128i mask, __m128i yes, __m128i no) {
+    return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
+}
+
+/* The same for eight samples of 16 bits. */
+static __m128i paeth8(__m128i a, __m128i b, __m128i c) {
+    __m128i from_b = _mm_sub_epi16(b, c), from_a = _mm_sub_epi16(a, c);
+    __m128i pa = absolute(from_b), pb = absolute(from_a), pc = absolute(_mm_add_epi16(from_a, from_b));
+    __m128i not_a = _mm_or_si128(_mm_cmpgt_epi16(pa, pb), _mm_cmpgt_epi16(pa, pc));
+    return choose(not_a, choose(_mm_cmpgt_epi16(pb, pc), c, b), a);
+}
+#endif
+
+static void apply_paeth(uint8_t *to, const uint8_t *row, const uint8_t *prior, size_t count, size_t step) {
+    size_t i = step;
+#ifdef __SSE2__
+    __m128i zero = _mm_setzero_si128();
+    for (; i + 16 <= count; i += 16) {
+        __m128i a = _mm_loadu_si128((const __m128i *)(row + i - step));
+        __m128i b = _mm_loadu_si128((const __m128i *)(prior + i));
+        __m128i c = _mm_loadu_si128((const __m128i *)(prior + i - step));
+        __m128i low = paeth8(_mm_unpacklo_epi8(a, zero), _mm_unpacklo_epi8(b, zero), _mm_unpacklo_epi8(c, zero));
+        __m128i high = paeth8(_mm_unpackhi_epi8(a, zero), _mm_unpackhi_epi8(b, zero), _mm_unpackhi_epi8(c, zero));
+        __m128i here = _mm_loadu_si128((const __m128i *)(row + i));
+        _mm_storeu_si128((__m128i *)(to + i), _mm_sub_epi8(here, _mm_packus_epi16(low, high)));
+    }
+#endif
+    for (; i < count; i++) to[i] = (uint8_t)(row[i] - paeth(row[i - step], prior[i], prior[i - step]));
 }
 
 static void apply(uint8_t filter, uint8_t *restrict to, const uint8_t *restrict row, const uint8_t *restrict prior,
@@ -263,8 +295,7 @@ static void apply(uint8_t filter, uint8_t *restrict to, const uint8_t *restrict 
         break;
     default:
         for (size_t i = 0; i < first; i++) to[i] = (uint8_t)(row[i] - prior[i]);
-        for (size_t i = step; i < count; i++)
-            to[i] = (uint8_t)(row[i] - paeth(row[i - step], prior[i], prior[i - step]));
+        apply_paeth(to, row, prior, count, step);
     }
 }
 

@@ -15,8 +15,9 @@ public final class APNGEncoder: ImageEncoder {
     private var delays = DelayFitter()
     private var frameCount = 0
     private var hasWarned = false
-    /// The length of what stands in front of the frames, where the palette is completed at the end.
-    private var reservedSink: ByteSink?
+    private var sink: ByteSink?
+    /// Whether the palette is written again at the end.
+    private var hasReservedPalette = false
 
     public init(_ session: EncoderSession) throws(CoderError) {
         options = session.options
@@ -53,8 +54,6 @@ public final class APNGEncoder: ImageEncoder {
         queue = FrameQueue(sink, host: host)
     }
 
-    private var sink: ByteSink?
-
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
         guard let info, PNGPreamble.carries(blob, of: info) else { return false }
         blobs.append(blob)
@@ -87,13 +86,13 @@ public final class APNGEncoder: ImageEncoder {
             throw CoderError(.misuse, "the picture has no frame")
         }
         if !queue.isOpen {
-            try encoder.shrinkIndices(queue)
+            if queue.frames.count == 1 { try encoder.shrinkIndices(queue) }
             try open(queue, encoder, info, isAnimated: queue.frames.count > 1)
         }
         try queue.finish()
-        if let reservedSink {
-            // The colours that came after the first frames were written.
-            try reservedSink.overwrite(preamble(encoder, info, isReserved: true, host: HostServices()), at: 0)
+        if hasReservedPalette {
+            // Now with the colours that came after the first frames were written.
+            try sink?.overwrite(preamble(encoder, info, isReserved: true, host: HostServices()), at: 0)
         }
         history.close()
     }
@@ -116,7 +115,7 @@ public final class APNGEncoder: ImageEncoder {
         self.encoder = encoder
         if isAlone { encoder.shrinkIndices() }
         let plan = FramePlan(disposal: .keep, base: nil, rect: canvas, hasHoles: false, filters: 0)
-        let ways = planner(encoder, info, hasAlpha: false).ways(plan)
+        let ways = planner(encoder, info, canHaveHoles: false).ways(plan)
         guard isAlone else {
             let data = try best(ways, of: surface, encoder).data
             try queue.append(EncodedFrame(rect: canvas, delay: delay, blend: .source, data: data))
@@ -143,8 +142,8 @@ public final class APNGEncoder: ImageEncoder {
             try considerAlpha(surface, changed: rect, encoder, queue)
             try open(queue, encoder, info, isAnimated: true)
         }
-        let planner = planner(encoder, info, hasAlpha: encoder.canHaveHoles)
-        let plans = try planner.plans(to: surface, changed: rect, after: last.rect, history: history)
+        let planner = planner(encoder, info, canHaveHoles: encoder.canHaveHoles)
+        let plans = try planner.plans(to: surface, changed: rect, after: last, history: history)
         let (plan, data) = try best(plans, of: surface, encoder)
         if plan.hasHoles { encoder.palette?.keepHole() }
         queue.updateLast { $0.disposal = plan.disposal }
@@ -152,7 +151,7 @@ public final class APNGEncoder: ImageEncoder {
         try history.advance(to: surface, drawnOn: plan.base)
         if !queue.isOpen, queue.heldBytes > FrameQueue.window {
             // Too much to wait on with: only who says so is trusted to bring no more colours.
-            if paletteMode == "always" { reservedSink = sink } else { try encoder.leavePalette(queue) }
+            if paletteMode == "always" { hasReservedPalette = true } else { try encoder.leavePalette(queue) }
             try open(queue, encoder, info, isAnimated: true)
         }
     }
@@ -161,8 +160,7 @@ public final class APNGEncoder: ImageEncoder {
     private func considerAlpha(
         _ surface: borrowing Surface, changed rect: PixelRect, _ encoder: FrameEncoder, _ queue: FrameQueue
     ) throws(CoderError) {
-        guard effort.comparesByTrial, !encoder.layout.hasAlpha, queue.frames.count == 1, let shown = history.shown
-        else { return }
+        guard !encoder.layout.hasAlpha, encoder.layout.depth == 8, queue.frames.count == 1, let shown = history.shown else { return }
         let coverage = try FrameDifference.coverage(of: surface, from: shown, in: rect, host: host)
         guard coverage.isChangedOpaque, coverage.unchanged > coverage.changed else { return }
         var plan = FramePlan(
@@ -203,17 +201,17 @@ public final class APNGEncoder: ImageEncoder {
         var costs: [(plan: FramePlan, cost: Int)] = []
         for plan in plans { costs.append((plan, try encoder.measure(plan, of: surface))) }
         costs.sort { $0.cost < $1.cost }
-        if !encoder.layout.isIndexed, !effort.comparesAllFilters, let info {
-            let other = planner(encoder, info, hasAlpha: false).otherFilters(costs[0].plan)
+        if !encoder.layout.isIndexed, effort.comparesOtherFilters, !effort.comparesAllFilters, let info {
+            let other = planner(encoder, info, canHaveHoles: false).otherFilters(costs[0].plan)
             let cost = try encoder.measure(other, of: surface)
             if cost < costs[0].cost { costs.insert((other, cost), at: 0) }
         }
         return costs.map(\.plan)
     }
 
-    private func planner(_ encoder: FrameEncoder, _ info: ImageInfo, hasAlpha: Bool) -> FramePlanner {
+    private func planner(_ encoder: FrameEncoder, _ info: ImageInfo, canHaveHoles: Bool) -> FramePlanner {
         FramePlanner(
-            host: host, effort: effort, hasAlpha: hasAlpha, isTransparent: !encoder.isOpaque,
+            host: host, effort: effort, canHaveHoles: canHaveHoles, isTransparent: !encoder.isOpaque,
             isIndexed: encoder.layout.isIndexed)
     }
 
@@ -225,7 +223,7 @@ public final class APNGEncoder: ImageEncoder {
         if isAnimated, sink?.isSeekable != true {
             throw CoderError(.misuse, "an animation needs an output that can be changed afterwards")
         }
-        let bytes = try preamble(encoder, info, isReserved: reservedSink != nil, host: host)
+        let bytes = try preamble(encoder, info, isReserved: hasReservedPalette, host: host)
         try queue.open(bytes, plays: isAnimated ? plays(info.loopCount) : nil)
     }
 

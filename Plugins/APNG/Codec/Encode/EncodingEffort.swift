@@ -18,6 +18,8 @@ struct EncodingEffort {
 
     /// Whether ways to write a frame are compared by compressing them quickly.
     var comparesByTrial: Bool { value >= 3 }
+    /// Whether the best way is tried without and with filters.
+    var comparesOtherFilters: Bool { value >= 5 }
     /// Whether every way is tried without and with filters.
     var comparesAllFilters: Bool { value >= 7 }
     /// How many of the ways that look best are compressed in earnest.
@@ -27,7 +29,7 @@ struct EncodingEffort {
     func final(filters: UInt8) -> RowCompressor.Effort {
         value <= 2
             ? RowCompressor.Effort(isFast: true, level: value, filters: filters)
-            : RowCompressor.Effort(isFast: false, level: value, filters: filters)
+            : RowCompressor.Effort(isFast: false, level: min(value + 1, 9), filters: filters)
     }
 
     /// The compression by which ways are compared.

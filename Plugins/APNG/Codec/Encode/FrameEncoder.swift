@@ -29,7 +29,9 @@ final class FrameEncoder {
     private var trueColor: RowCompressor.Layout
 
     /// Whether the file can have transparent pixels; with a palette only if it has room for one.
-    var canHaveHoles: Bool { palette?.hasHole ?? layout.hasAlpha }
+    ///
+    /// ffmpeg 5.1 draws no frame of 16-bit samples over another.
+    var canHaveHoles: Bool { palette?.hasHole ?? (layout.hasAlpha && layout.depth == 8) }
 
     /// Compresses one plan after the other in `surface`.
     func encode(_ plan: FramePlan, of surface: borrowing Surface) throws(CoderError) -> [UInt8] {
@@ -98,6 +100,8 @@ final class FrameEncoder {
     }
 
     /// Uses the fewest bits for an index, now that the number of colours is known.
+    ///
+    /// Only of a still: ffmpeg 5.1 unpacks the indices of a frame as if it were as large as the canvas.
     func shrinkIndices(_ queue: FrameQueue) throws(CoderError) {
         guard let palette else { return }
         let entries = palette.entries

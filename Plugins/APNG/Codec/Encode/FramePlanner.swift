@@ -20,23 +20,24 @@ struct FramePlan {
 struct FramePlanner {
     let host: HostServices
     let effort: EncodingEffort
-    /// Whether the file can have transparent pixels.
-    let hasAlpha: Bool
+    /// Whether frames can have transparent pixels to draw them over others.
+    let canHaveHoles: Bool
     /// Whether the picture has.
     let isTransparent: Bool
     let isIndexed: Bool
 
     /// The ways to a canvas that differs from the shown one in `rect`, the likely best first.
     func plans(
-        to surface: borrowing Surface, changed rect: PixelRect, after previous: PixelRect, history: CanvasHistory
+        to surface: borrowing Surface, changed rect: PixelRect, after last: EncodedFrame, history: CanvasHistory
     ) throws(CoderError) -> [FramePlan] {
         guard let shown = history.shown else { return [] }
         var bases: [(disposal: Disposal, canvas: PixelBuffer, rect: PixelRect)] = [(.keep, shown, rect)]
         // Where nothing is transparent, the cleared rectangle would have to be painted again.
-        if isTransparent, let cleared = try history.clearing(previous) {
+        if isTransparent, let cleared = try history.clearing(last.rect) {
             bases.append((.background, cleared, try difference(surface, cleared)))
         }
-        if effort.comparesByTrial, let before = history.before {
+        // Pillow 13 forgets what to bring back when a frame is drawn over.
+        if effort.comparesByTrial, last.blend == .source, let before = history.before {
             bases.append((.previous, before, try difference(surface, before)))
         }
         let least = bases.map { $0.rect.width * $0.rect.height }.min() ?? 0
@@ -46,11 +47,12 @@ struct FramePlanner {
             if area / 2 > least || (!effort.comparesByTrial && area > least) { continue }
             let isRepeated = plans.contains { $0.rect == rect && !$0.hasHoles }
             let coverage =
-                hasAlpha ? try FrameDifference.coverage(of: surface, from: canvas, in: rect, host: host) : nil
+                canHaveHoles ? try FrameDifference.coverage(of: surface, from: canvas, in: rect, host: host) : nil
             let unchanged = coverage.map { $0.isChangedOpaque ? $0.unchanged : 0 } ?? 0
             // Holes have to pay for the edges that they make.
             let mayHaveHoles = effort.comparesByTrial ? unchanged > area / 16 : unchanged > area / 2
-            if !isRepeated, effort.comparesByTrial || !mayHaveHoles {
+            let isSparse = unchanged > area - area / 8
+            if !isRepeated, !mayHaveHoles || effort.comparesByTrial && !isSparse {
                 plans += ways(FramePlan(disposal: disposal, base: canvas, rect: rect, hasHoles: false, filters: 0))
             }
             if mayHaveHoles {
