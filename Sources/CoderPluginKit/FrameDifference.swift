@@ -74,7 +74,8 @@ public enum FrameDifference {
                         }
                         if format.hasTransparency, all >> 24 != 0xFF { isOpaque = false }
                     } else {
-                        for x in rect.x..<rect.x + rect.width where differs(new, old, x * format.bytesPerPixel, format) {
+                        for x in rect.x..<rect.x + rect.width where differs(new, old, x * format.bytesPerPixel, format)
+                        {
                             changed += 1
                             if isOpaque { isOpaque = self.isOpaque(new, x * format.bytesPerPixel, format) }
                         }
@@ -132,7 +133,8 @@ public enum FrameDifference {
     /// Whether 32 bytes differ.
     @inline(__always)
     private static func differs(_ new: RawSpan, _ old: RawSpan, _ offset: Int) -> Bool {
-        let first = (new.word(at: offset) ^ old.word(at: offset)) | (new.word(at: offset + 8) ^ old.word(at: offset + 8))
+        let first =
+            (new.word(at: offset) ^ old.word(at: offset)) | (new.word(at: offset + 8) ^ old.word(at: offset + 8))
         let second =
             (new.word(at: offset + 16) ^ old.word(at: offset + 16))
             | (new.word(at: offset + 24) ^ old.word(at: offset + 24))

@@ -6,14 +6,14 @@ extension RawSpan {
     }
 
     /// Four bytes from `offset` on, which must be within the span; the place need not be aligned.
-    @inlinable @inline(__always)
-    public func quad(at offset: Int) -> UInt32 {
+    @inline(__always)
+    func quad(at offset: Int) -> UInt32 {
         unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
     }
 
     /// Eight bytes from `offset` on, which must be within the span; the place need not be aligned.
-    @inlinable @inline(__always)
-    public func word(at offset: Int) -> UInt64 {
+    @inline(__always)
+    func word(at offset: Int) -> UInt64 {
         unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 }

@@ -86,7 +86,10 @@ public final class APNGEncoder: ImageEncoder {
             throw CoderError(.misuse, "the picture has no frame")
         }
         if !queue.isOpen {
-            if queue.frames.count == 1 { try encoder.shrinkIndices(queue) }
+            if queue.frames.count == 1, let entries = encoder.palette?.entries {
+                encoder.shrinkIndices()
+                try queue.replace(0, data: encoder.convert(queue.frames[0], from: entries))
+            }
             try open(queue, encoder, info, isAnimated: queue.frames.count > 1)
         }
         try queue.finish()
@@ -107,7 +110,7 @@ public final class APNGEncoder: ImageEncoder {
         let canvas = PixelRect(info.size)
         if paletteMode != "never", info.nativeFormat.bits == 8, info.nativeFormat.channels.count > 2 {
             let colors = try GrowingPalette(hasHole: !isAlone)
-            let isOpaque = !info.nativeFormat.hasTransparency || !info.hasAlpha
+            let isOpaque = !info.nativeFormat.hasTransparency
             if try colors.add(surface, canvas, isOpaque: isOpaque, host: host) { palette = colors }
         }
         if palette == nil, paletteMode == "always" { throw Self.tooManyColors }
@@ -133,10 +136,10 @@ public final class APNGEncoder: ImageEncoder {
     ) throws(CoderError) {
         guard let info else { return }
         if let palette = encoder.palette,
-            try !palette.add(surface, rect, isOpaque: encoder.isOpaque, host: host)
+            try !palette.add(surface, rect, isOpaque: encoder.isSurelyOpaque, host: host)
         {
             if paletteMode == "always" { throw Self.tooManyColors }
-            try encoder.leavePalette(queue)
+            try leavePalette(encoder, info, queue)
         }
         if !queue.isOpen, encoder.palette == nil {
             try considerAlpha(surface, changed: rect, encoder, queue)
@@ -151,8 +154,22 @@ public final class APNGEncoder: ImageEncoder {
         try history.advance(to: surface, drawnOn: plan.base)
         if !queue.isOpen, queue.heldBytes > FrameQueue.window {
             // Too much to wait on with: only who says so is trusted to bring no more colours.
-            if paletteMode == "always" { hasReservedPalette = true } else { try encoder.leavePalette(queue) }
+            guard paletteMode == "always" else { return try leavePalette(encoder, info, queue) }
+            hasReservedPalette = true
             try open(queue, encoder, info, isAnimated: true)
+        }
+    }
+
+    /// Turns the frames that wait into true colour, and writes those that need not wait any more.
+    private func leavePalette(
+        _ encoder: FrameEncoder, _ info: ImageInfo, _ queue: FrameQueue
+    ) throws(CoderError) {
+        let entries = encoder.leavePalette(hasHoles: queue.frames.contains { $0.blend == .over })
+        if queue.frames.count == 1 {
+            return try queue.replace(0, data: encoder.convert(queue.frames[0], from: entries))
+        }
+        try open(queue, encoder, info, isAnimated: true) { frame throws(CoderError) in
+            try encoder.convert(frame, from: entries)
         }
     }
 
@@ -160,7 +177,8 @@ public final class APNGEncoder: ImageEncoder {
     private func considerAlpha(
         _ surface: borrowing Surface, changed rect: PixelRect, _ encoder: FrameEncoder, _ queue: FrameQueue
     ) throws(CoderError) {
-        guard !encoder.layout.hasAlpha, encoder.layout.depth == 8, queue.frames.count == 1, let shown = history.shown else { return }
+        guard !encoder.layout.hasAlpha, encoder.layout.depth == 8, queue.frames.count == 1, let shown = history.shown
+        else { return }
         let coverage = try FrameDifference.coverage(of: surface, from: shown, in: rect, host: host)
         guard coverage.isChangedOpaque, coverage.unchanged > coverage.changed else { return }
         var plan = FramePlan(
@@ -218,13 +236,14 @@ public final class APNGEncoder: ImageEncoder {
     // MARK: The file
 
     private func open(
-        _ queue: FrameQueue, _ encoder: FrameEncoder, _ info: ImageInfo, isAnimated: Bool
+        _ queue: FrameQueue, _ encoder: FrameEncoder, _ info: ImageInfo, isAnimated: Bool,
+        converting convert: ((EncodedFrame) throws(CoderError) -> [UInt8])? = nil
     ) throws(CoderError) {
         if isAnimated, sink?.isSeekable != true {
             throw CoderError(.misuse, "an animation needs an output that can be changed afterwards")
         }
         let bytes = try preamble(encoder, info, isReserved: hasReservedPalette, host: host)
-        try queue.open(bytes, plays: isAnimated ? plays(info.loopCount) : nil)
+        try queue.open(bytes, plays: isAnimated ? plays(info.loopCount) : nil, converting: convert)
     }
 
     private func preamble(

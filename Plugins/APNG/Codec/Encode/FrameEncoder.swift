@@ -6,8 +6,10 @@ final class FrameEncoder {
     private let host: HostServices
     private let effort: EncodingEffort
     private let compressor: RowCompressor
-    /// Whether alpha is full in every pixel that comes.
+    /// Whether alpha is said to be full in every pixel that comes.
     let isOpaque: Bool
+    /// Whether that needs no look.
+    let isSurelyOpaque: Bool
     private(set) var layout: RowCompressor.Layout
     private(set) var palette: GrowingPalette?
 
@@ -18,7 +20,8 @@ final class FrameEncoder {
         self.effort = effort
         self.palette = palette
         let format = info.nativeFormat
-        isOpaque = !format.hasTransparency || !info.hasAlpha
+        isSurelyOpaque = !format.hasTransparency
+        isOpaque = isSurelyOpaque || !info.hasAlpha
         let isColor = format.channels == .rgb || format.channels == .rgba
         trueColor = RowCompressor.Layout(
             colorType: (isColor ? 2 : 0) | (isOpaque ? 0 : 4), depth: format.bits)
@@ -64,7 +67,7 @@ final class FrameEncoder {
         _ body: (RowCompressor) throws(CoderError) -> Void
     ) throws(CoderError) {
         try compressor.start(
-            width: plan.rect.width, format: surface.format, isOpaque: isOpaque, layout: layout, palette: palette,
+            width: plan.rect.width, format: surface.format, isOpaque: isSurelyOpaque, layout: layout, palette: palette,
             effort: effort)
         let end = plan.rect.y + plan.rect.height
         for first in stride(from: plan.rect.y, to: end, by: 64) {
@@ -90,26 +93,18 @@ final class FrameEncoder {
         layout = trueColor
     }
 
-    /// Gives up the palette: frames that were compressed with it become true colour.
-    func leavePalette(_ queue: FrameQueue) throws(CoderError) {
+    /// Gives up the palette and answers it; frames that were compressed with it have to be converted.
+    func leavePalette(hasHoles: Bool) -> [UInt8] {
         let entries = palette?.entries ?? []
-        if queue.frames.contains(where: { $0.blend == .over }) { trueColor.colorType |= 4 }
+        if hasHoles { trueColor.colorType |= 4 }
         palette = nil
         layout = trueColor
-        try convert(queue, from: entries, filters: EncodingEffort.adaptive)
+        return entries
     }
 
     /// Uses the fewest bits for an index, now that the number of colours is known.
     ///
-    /// Only of a still: ffmpeg 5.1 unpacks the indices of a frame as if it were as large as the canvas.
-    func shrinkIndices(_ queue: FrameQueue) throws(CoderError) {
-        guard let palette else { return }
-        let entries = palette.entries
-        layout.depth = Self.depth(colors: entries.count / 4)
-        if layout.depth < 8 { try convert(queue, from: entries, filters: EncodingEffort.unfiltered) }
-    }
-
-    /// Uses the fewest bits from the start: there is one frame, and its colours are known.
+    /// Only for a still: ffmpeg 5.1 unpacks the indices of a frame as if it were as large as the canvas.
     func shrinkIndices() {
         if let palette { layout.depth = Self.depth(colors: palette.entries.count / 4) }
     }
@@ -124,18 +119,18 @@ final class FrameEncoder {
         }
     }
 
-    private func convert(_ queue: FrameQueue, from entries: [UInt8], filters: UInt8) throws(CoderError) {
-        for (index, frame) in queue.frames.enumerated() {
-            try compressor.start(
-                width: frame.rect.width, format: .rgba8, isOpaque: false, layout: layout, palette: palette,
-                effort: effort.final(filters: filters))
-            try IndexExpander.expand(
-                frame.data, size: frame.rect.size, palette: entries, host: host
-            ) { surface, rows throws(CoderError) in
-                try compressor.push(surface, x: 0, rows: 0..<rows, base: nil)
-            }
-            try compressor.finish()
-            try queue.replace(index, data: compressor.take())
+    /// A frame of indices into `entries` in the samples that the file has now.
+    func convert(_ frame: EncodedFrame, from entries: [UInt8]) throws(CoderError) -> [UInt8] {
+        let filters = layout.isIndexed ? EncodingEffort.unfiltered : EncodingEffort.adaptive
+        try compressor.start(
+            width: frame.rect.width, format: .rgba8, isOpaque: false, layout: layout, palette: palette,
+            effort: effort.final(filters: filters))
+        try IndexExpander.expand(
+            frame.data, size: frame.rect.size, palette: entries, host: host
+        ) { surface, rows throws(CoderError) in
+            try compressor.push(surface, x: 0, rows: 0..<rows, base: nil)
         }
+        try compressor.finish()
+        return compressor.take()
     }
 }

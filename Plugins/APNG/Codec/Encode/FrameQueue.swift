@@ -8,6 +8,8 @@ internal import ImageModel
 final class FrameQueue {
     /// Compressed bytes that may wait for the question of the palette.
     static let window = 16 << 20
+    /// What a waiting frame takes beside its bytes, roughly.
+    private static let overhead = 128
 
     private let stream: APNGStream
     private let host: HostServices
@@ -22,10 +24,9 @@ final class FrameQueue {
 
     /// Adds the latest frame; an open queue writes those before it.
     func append(_ frame: EncodedFrame) throws(CoderError) {
-        try host.reserve(bytes: frame.data.count)
-        heldBytes += frame.data.count
+        try hold(frame.data.count + Self.overhead)
         frames.append(frame)
-        if isOpen { try write(all: false) }
+        if isOpen { try write(upTo: frames.count - 1) }
     }
 
     /// Changes the latest frame.
@@ -33,33 +34,50 @@ final class FrameQueue {
 
     /// Replaces the stream of a frame that waits.
     func replace(_ index: Int, data: [UInt8]) throws(CoderError) {
-        let growth = data.count - frames[index].data.count
-        try host.reserve(bytes: growth)
-        heldBytes += growth
+        try hold(data.count - frames[index].data.count)
         frames[index].data = data
     }
 
     /// Writes what stands in front of the frames, and all of them but the latest.
-    func open(_ preamble: [UInt8], plays: UInt32?) throws(CoderError) {
+    ///
+    /// - Parameter convert: makes the streams anew of the frames that waited.
+    func open(
+        _ preamble: [UInt8], plays: UInt32?, converting convert: ((EncodedFrame) throws(CoderError) -> [UInt8])? = nil
+    ) throws(CoderError) {
         isOpen = true
         try stream.begin(preamble, plays: plays)
-        try write(all: false)
+        guard let convert else { return try write(upTo: frames.count - 1) }
+        // One at a time: true colour may take several times the bytes of a palette.
+        for index in frames.indices {
+            try replace(index, data: convert(frames[index]))
+            if index == frames.count - 1 { break }
+            try stream.write(frames[index])
+            try replace(index, data: [])
+        }
+        let written = frames.count - 1
+        try hold(-written * Self.overhead)
+        frames.removeFirst(written)
     }
 
     func write(imageData: [UInt8]) throws(CoderError) { try stream.write(imageData: imageData) }
 
     func finish() throws(CoderError) {
-        try write(all: true)
+        try write(upTo: frames.count)
         try stream.finish()
     }
 
-    private func write(all: Bool) throws(CoderError) {
-        let count = all ? frames.count : max(0, frames.count - 1)
-        for frame in frames[..<count] {
+    private func write(upTo end: Int) throws(CoderError) {
+        guard end > 0 else { return }
+        for frame in frames[..<end] {
             try stream.write(frame)
-            heldBytes -= frame.data.count
-            try host.reserve(bytes: -frame.data.count)
+            try hold(-frame.data.count - Self.overhead)
         }
-        frames.removeFirst(count)
+        frames.removeFirst(end)
+    }
+
+    /// Counts memory that is taken, or given back.
+    private func hold(_ bytes: Int) throws(CoderError) {
+        try host.reserve(bytes: bytes)
+        heldBytes += bytes
     }
 }
