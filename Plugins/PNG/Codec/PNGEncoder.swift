@@ -43,20 +43,9 @@ public final class PNGEncoder: ImageEncoder {
     }
 
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
-        let isCarried =
-            switch blob.kind {
-            case .icc: !blob.bytes.isEmpty
-            case .exif: blob.bytes.count >= 8
-            case .xmp: Self.isPlainText(blob.bytes)
-            case .text: blob.key.map(Self.isKeyword) ?? false && Self.isPlainText(blob.bytes)
-            // What the file said of its colours is true as long as nothing else is said of them.
-            case .raw:
-                info?.color == ColorDescription()
-                    && (blob.key == "gAMA" && blob.bytes.count == 4 || blob.key == "cHRM" && blob.bytes.count == 32)
-            case .iptc: false
-            }
-        if isCarried { blobs.append(blob) }
-        return isCarried
+        guard let info, PNGPreamble.carries(blob, of: info) else { return false }
+        blobs.append(blob)
+        return true
     }
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
@@ -69,7 +58,7 @@ public final class PNGEncoder: ImageEncoder {
         let palette = try wantsPalette(surface) ? PNGPalette(of: surface, host: host) : nil
         let writer = try PNGWriter(layout(of: surface, palette: palette), to: sink)
         if let palette { try writer.setPalette(palette.entries, transparent: palette.transparentCount) }
-        embed(info, into: writer)
+        PNGPreamble.embed(blobs, of: info, into: writer, host: host)
         let passes = try writer.begin()
         var indices = [UInt8](repeating: 0, count: palette == nil ? 0 : info.size.width)
         for pass in 0..<passes {
@@ -138,54 +127,5 @@ public final class PNGEncoder: ImageEncoder {
         case "adaptive": hasPalette || isStored ? 0x08 : 0xF8
         case let name: throw .invalidArgument("png.filter has no value \(name)")
         }
-    }
-
-    private func embed(_ info: ImageInfo, into writer: PNGWriter) {
-        var hasProfile = false
-        for blob in blobs {
-            let text = String(decoding: blob.bytes, as: UTF8.self)
-            let isTaken =
-                switch blob.kind {
-                case .icc: writer.setProfile(blob.bytes)
-                case .exif: writer.setExif(blob.bytes)
-                // Readers look for the packet with their eyes shut, so it stays readable (XMP part 3, 1.1.5).
-                case .xmp: writer.addText(PNGMetadata.xmpKeyword, text, isUTF8: true, isCompressed: false)
-                case .text:
-                    writer.addText(
-                        blob.key ?? "", text, isUTF8: !blob.bytes.allSatisfy { $0 < 0x80 },
-                        isCompressed: blob.bytes.count > 1024)
-                case .raw: writer.addChunk(blob.key ?? "", blob.bytes)
-                case .iptc: false
-                }
-            if blob.kind == .icc { hasProfile = isTaken }
-            if !isTaken { host.warn("metadata of the kind \(blob.kind) was left out: it does not fit this picture") }
-        }
-        embedColor(info.color, into: writer, hasProfile: hasProfile)
-        switch info.density {
-        case .perMeter(let x, let y): _ = writer.setDensity(x: x, y: y, isMeter: true)
-        case .aspect(let x, let y): _ = writer.setDensity(x: x, y: y, isMeter: false)
-        case nil: break
-        }
-    }
-
-    private func embedColor(_ color: ColorDescription, into writer: PNGWriter, hasProfile: Bool) {
-        guard let points = color.codePoints, !hasProfile || color.prefersCodePoints else { return }
-        if points == .sRGB, !hasProfile {
-            _ = writer.setSRGB()
-            return
-        }
-        // The samples of PNG are RGB of full range, whatever they were before (PNG 3rd edition, 11.3.2.6).
-        _ = writer.addChunk("cICP", [points.primaries, points.transfer, 0, 1])
-    }
-
-    /// Whether it can be a keyword: 1 … 79 printable letters without spaces around (PNG 3rd edition, 11.3.3.1).
-    private static func isKeyword(_ key: String) -> Bool {
-        let bytes = Array(key.utf8)
-        return (1...79).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
-            && bytes.first != 0x20 && bytes.last != 0x20
-    }
-
-    private static func isPlainText(_ bytes: [UInt8]) -> Bool {
-        !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 }

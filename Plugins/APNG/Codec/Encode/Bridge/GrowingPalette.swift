@@ -1,0 +1,55 @@
+internal import CoderPluginKit
+internal import ImageModel
+internal import PNGShim
+
+/// The colours of all frames so far, as long as there are at most 256.
+@safe final class GrowingPalette {
+    private let palette: OpaquePointer
+
+    /// - Parameter hasHole: keeps entry 0 for a transparent pixel, so that tRNS stays short.
+    init(hasHole: Bool) throws(CoderError) {
+        var opened: OpaquePointer?
+        guard unsafe pngshim_palette_open(hasHole ? 1 : 0, &opened) == PNGSHIM_OK, let opened = unsafe opened else {
+            throw CoderError(.outOfMemory, "there is no memory for a palette")
+        }
+        unsafe palette = opened
+    }
+
+    deinit { unsafe pngshim_palette_close(palette) }
+
+    /// Adds the colours of a part; false as soon as there is a 257th.
+    func add(
+        _ surface: borrowing Surface, _ rect: PixelRect, isOpaque: Bool, host: HostServices
+    ) throws(CoderError) -> Bool {
+        precondition(PixelRect(surface.size).contains(rect) && surface.format.bits == 8)
+        for first in stride(from: rect.y, to: rect.y + rect.height, by: 64) {
+            try host.checkCancellation()
+            let rows = min(64, rect.y + rect.height - first)
+            let start = unsafe (surface.baseAddress + first * surface.stride + rect.x * surface.format.bytesPerPixel)
+                .assumingMemoryBound(to: UInt8.self)
+            let status = unsafe pngshim_palette_add(
+                palette, start, UInt64(surface.stride), UInt32(rect.width), UInt32(rows),
+                UInt8(surface.format.channels.count), isOpaque ? 1 : 0)
+            if status != PNGSHIM_OK { return false }
+        }
+        return true
+    }
+
+    /// Whether there is an entry for a transparent pixel.
+    var hasHole: Bool { unsafe pngshim_palette_hole(palette, 0) == PNGSHIM_OK }
+
+    /// Says that a frame uses the entry for a transparent pixel, so that it is not given to a colour.
+    func keepHole() { _ = unsafe pngshim_palette_hole(palette, 1) }
+
+    /// RGBA, four bytes an entry.
+    var entries: [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        let count = unsafe bytes.withUnsafeMutableBufferPointer {
+            unsafe pngshim_palette_entries(palette, $0.baseAddress!)
+        }
+        return Array(bytes[..<(Int(count) * 4)])
+    }
+
+    /// Lends the palette for a call.
+    func withPointer<R>(_ body: (OpaquePointer) -> R) -> R { unsafe body(palette) }
+}

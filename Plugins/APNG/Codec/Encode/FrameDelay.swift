@@ -1,0 +1,65 @@
+internal import ImageModel
+
+/// A delay as fcTL holds it: a fraction of seconds with 16 bits each.
+///
+/// - Source: PNG 3rd edition, 11.3.6.2.
+struct FrameDelay: Hashable {
+    var numerator: UInt16
+    var denominator: UInt16
+
+    /// The fraction as it is, or in its lowest terms; nil when even those are too large.
+    init?(exactly duration: FrameDuration) {
+        // Without a denominator nothing was said, and 100 is what a zero would mean anyway.
+        self.init(UInt64(duration.numerator), duration.denominator == 0 ? 100 : UInt64(duration.denominator))
+    }
+
+    private init?(_ numerator: UInt64, _ denominator: UInt64) {
+        var (numerator, denominator) = (numerator, denominator)
+        if numerator > UInt16.max || denominator > UInt16.max {
+            let divisor = Self.greatestDivisor(numerator, denominator)
+            (numerator, denominator) = (numerator / divisor, denominator / divisor)
+        }
+        guard let small = UInt16(exactly: numerator), let part = UInt16(exactly: denominator) else { return nil }
+        self.numerator = small
+        self.denominator = part
+    }
+
+    /// The nearest fraction to some seconds, at most 65535.
+    init(nearest seconds: Double) {
+        let bounded = min(max(seconds, 0), 65535)
+        let denominator = bounded <= 1 ? 65535 : (65535 / bounded).rounded(.down)
+        self.denominator = UInt16(denominator)
+        numerator = UInt16(min((bounded * denominator).rounded(), 65535))
+    }
+
+    var seconds: Double { Double(numerator) / Double(denominator) }
+
+    /// Both one after the other; nil when that is no such fraction.
+    func adding(_ other: FrameDelay) -> FrameDelay? {
+        let (a, b) = (UInt64(denominator), UInt64(other.denominator))
+        let common = a / Self.greatestDivisor(a, b) * b
+        return FrameDelay(UInt64(numerator) * (common / a) + UInt64(other.numerator) * (common / b), common)
+    }
+
+    private static func greatestDivisor(_ a: UInt64, _ b: UInt64) -> UInt64 {
+        var (a, b) = (a, b)
+        while b != 0 { (a, b) = (b, a % b) }
+        return max(a, 1)
+    }
+}
+
+/// Fits the durations of frames one after the other, so that rounding does not add up.
+struct DelayFitter {
+    /// Seconds that the frames so far are too short.
+    private var debt = 0.0
+
+    /// The delay of a frame, and whether it is exact.
+    mutating func fit(_ duration: FrameDuration) -> (delay: FrameDelay, isExact: Bool) {
+        if let exact = FrameDelay(exactly: duration) { return (exact, true) }
+        let seconds = Double(duration.numerator) / Double(duration.denominator)
+        let delay = FrameDelay(nearest: seconds + debt)
+        // What does not fit at all cannot be made good by later frames.
+        debt = seconds > 65535 ? 0 : debt + seconds - delay.seconds
+        return (delay, false)
+    }
+}

@@ -1,0 +1,97 @@
+public import CoderPluginKit
+public import ImageModel
+
+/// Everything of a PNG in front of its pixels; also for a room that writes the pixels by itself.
+public enum PNGPreamble {
+    /// Whether a PNG can hold this piece of metadata.
+    public static func carries(_ blob: MetadataBlob, of info: ImageInfo) -> Bool {
+        switch blob.kind {
+        case .icc: !blob.bytes.isEmpty
+        case .exif: blob.bytes.count >= 8
+        case .xmp: isPlainText(blob.bytes)
+        case .text: blob.key.map(isKeyword) ?? false && isPlainText(blob.bytes)
+        // What the file said of its colours is true as long as nothing else is said of them.
+        case .raw:
+            info.color == ColorDescription()
+                && (blob.key == "gAMA" && blob.bytes.count == 4 || blob.key == "cHRM" && blob.bytes.count == 32)
+        case .iptc: false
+        }
+    }
+
+    /// The bytes from the signature up to the last chunk before the pixels.
+    ///
+    /// - Parameter depth: bits of a sample, or of an index.
+    /// - Parameter colorType: as in IHDR.
+    /// - Parameter palette: RGBA, four bytes an entry; those that are not opaque should come first.
+    /// - Parameter transparent: entries in tRNS; nil: up to the last that is not opaque.
+    public static func bytes(
+        _ info: ImageInfo, depth: Int, colorType: UInt8, palette: [UInt8]? = nil, transparent: Int? = nil,
+        blobs: [MetadataBlob], host: HostServices
+    ) throws(CoderError) -> [UInt8] {
+        let sink = ByteSink()
+        let writer = try PNGWriter(
+            PNGWriter.Layout(
+                size: info.size, depth: depth, colorType: colorType, isInterlaced: false, level: 9, filters: 0x08,
+                dropsAlpha: false),
+            to: sink)
+        if let palette {
+            let last = (0..<palette.count / 4).last { palette[4 * $0 + 3] != 0xFF }
+            try writer.setPalette(palette, transparent: transparent ?? last.map { $0 + 1 } ?? 0)
+        }
+        embed(blobs, of: info, into: writer, host: host)
+        _ = try writer.begin()
+        return sink.written
+    }
+
+    /// Hands everything that is known to libpng, in front of the pixels.
+    static func embed(
+        _ blobs: [MetadataBlob], of info: ImageInfo, into writer: PNGWriter, host: HostServices
+    ) {
+        var hasProfile = false
+        for blob in blobs {
+            let text = String(decoding: blob.bytes, as: UTF8.self)
+            let isTaken =
+                switch blob.kind {
+                case .icc: writer.setProfile(blob.bytes)
+                case .exif: writer.setExif(blob.bytes)
+                // Readers look for the packet with their eyes shut, so it stays readable (XMP part 3, 1.1.5).
+                case .xmp: writer.addText(PNGMetadata.xmpKeyword, text, isUTF8: true, isCompressed: false)
+                case .text:
+                    writer.addText(
+                        blob.key ?? "", text, isUTF8: !blob.bytes.allSatisfy { $0 < 0x80 },
+                        isCompressed: blob.bytes.count > 1024)
+                case .raw: writer.addChunk(blob.key ?? "", blob.bytes)
+                case .iptc: false
+                }
+            if blob.kind == .icc { hasProfile = isTaken }
+            if !isTaken { host.warn("metadata of the kind \(blob.kind) was left out: it does not fit this picture") }
+        }
+        embedColor(info.color, into: writer, hasProfile: hasProfile)
+        switch info.density {
+        case .perMeter(let x, let y): _ = writer.setDensity(x: x, y: y, isMeter: true)
+        case .aspect(let x, let y): _ = writer.setDensity(x: x, y: y, isMeter: false)
+        case nil: break
+        }
+    }
+
+    private static func embedColor(_ color: ColorDescription, into writer: PNGWriter, hasProfile: Bool) {
+        guard let points = color.codePoints, !hasProfile || color.prefersCodePoints else { return }
+        if points == .sRGB, !hasProfile {
+            _ = writer.setSRGB()
+            return
+        }
+        // The samples of PNG are RGB of full range, whatever they were before (PNG 3rd edition, 11.3.2.6).
+        _ = writer.addChunk("cICP", [points.primaries, points.transfer, 0, 1])
+    }
+
+    /// Whether it can be a keyword: 1 … 79 printable letters without spaces around (PNG 3rd edition, 11.3.3.1).
+    private static func isKeyword(_ key: String) -> Bool {
+        let bytes = Array(key.utf8)
+        return (1...79).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
+            && bytes.first != 0x20 && bytes.last != 0x20
+    }
+
+    private static func isPlainText(_ bytes: [UInt8]) -> Bool {
+        !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
+    }
+}

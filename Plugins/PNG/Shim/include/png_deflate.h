@@ -1,0 +1,51 @@
+/*
+ * png_deflate.h - the pixels of PNG without libpng: rows become samples, filtered bytes and a zlib stream.
+ *
+ * For streams that libpng does not write, such as the frames of an APNG. No function calls back into its caller, and
+ * none keeps a pointer that it was given, but for the palette of a row writer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PNG_DEFLATE_H
+#define PNG_DEFLATE_H
+
+#include <stdint.h>
+
+#include "png_shim.h"
+
+/* The CRC of chunks, continued from `crc` (0 at the start). */
+uint32_t pngshim_crc(uint32_t crc, const uint8_t *bytes, uint64_t count);
+
+/* ---- a zlib stream that is written piece by piece ---- */
+
+typedef struct pngshim_deflater pngshim_deflater;
+
+typedef struct pngshim_effort {
+    uint8_t isal;      /* ISA-L, with a level of 0 ... 3; otherwise zlib, with 0 ... 9 */
+    uint8_t level;
+    uint8_t filtered;  /* what comes went through row filters: zlib then looks less for strings */
+    uint8_t measured;  /* nothing is kept of the output but its length */
+} pngshim_effort;
+
+int32_t pngshim_deflater_open(pngshim_deflater **deflater);
+void    pngshim_deflater_close(pngshim_deflater *deflater);
+/* Begins a stream; what is left of another one is gone. */
+int32_t pngshim_deflater_start(pngshim_deflater *deflater, const pngshim_effort *effort);
+int32_t pngshim_deflater_push(pngshim_deflater *deflater, const uint8_t *bytes, uint64_t count, uint8_t is_last);
+/* Bytes since the start of the stream. */
+uint64_t pngshim_deflater_length(const pngshim_deflater *deflater);
+/* The bytes that were produced since the last call; valid until the next call on this deflater. */
+void    pngshim_deflater_take(pngshim_deflater *deflater, const uint8_t **bytes, uint64_t *count);
+
+/* ---- the way back, for palette indices without a filter ---- */
+
+typedef struct pngshim_indices pngshim_indices;
+
+/* `stream` must stay where it is until the reader is closed. */
+int32_t pngshim_indices_open(const uint8_t *stream, uint64_t count, pngshim_indices **reader);
+void    pngshim_indices_close(pngshim_indices *reader);
+/* Reads rows of a filter byte (always 0) and `width` indices, as RGBA of `palette`: 256 entries of four bytes. */
+int32_t pngshim_indices_rows(pngshim_indices *reader, const uint8_t *palette, uint8_t *rgba, uint32_t width,
+                             uint32_t rows);
+
+#endif

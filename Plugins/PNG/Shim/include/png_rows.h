@@ -1,0 +1,60 @@
+/*
+ * png_rows.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PNG_ROWS_H
+#define PNG_ROWS_H
+
+#include <stdint.h>
+
+#include "png_deflate.h"
+
+/* ---- a palette that grows ---- */
+
+typedef struct pngshim_palette pngshim_palette;
+
+/* `has_hole` keeps entry 0 for a transparent black; it is given away when nothing else is left and nobody used it. */
+int32_t  pngshim_palette_open(uint8_t has_hole, pngshim_palette **palette);
+void     pngshim_palette_close(pngshim_palette *palette);
+/* Adds the colours of rows of 8-bit samples: gray, gray with alpha, RGB or RGBA; `opaque`: alpha is full whatever it
+ * says. PNGSHIM_REFUSED at the 257th colour. */
+int32_t  pngshim_palette_add(pngshim_palette *palette, const uint8_t *pixels, uint64_t stride, uint32_t width,
+                             uint32_t rows, uint8_t channels, uint8_t opaque);
+/* PNGSHIM_REFUSED when there is no entry for transparent black (any more). `keep`: it may not be given away. */
+int32_t  pngshim_palette_hole(pngshim_palette *palette, uint8_t keep);
+/* Writes the entries as RGBA and answers how many there are. */
+uint32_t pngshim_palette_entries(const pngshim_palette *palette, uint8_t rgba[1024]);
+
+/* ---- rows ---- */
+
+typedef struct pngshim_rows pngshim_rows;
+
+#define PNGSHIM_ROW_NONE  ((uint8_t)1)
+#define PNGSHIM_ROW_SUB   ((uint8_t)2)
+#define PNGSHIM_ROW_UP    ((uint8_t)4)
+#define PNGSHIM_ROW_AVG   ((uint8_t)8)
+#define PNGSHIM_ROW_PAETH ((uint8_t)16)
+
+typedef struct pngshim_row_layout {
+    uint32_t width;
+    uint8_t  channels;       /* of the pixels that are given, 1 ... 4 */
+    uint8_t  sample_bytes;   /* of the pixels that are given and of the file: 1, or 2 in native order */
+    uint8_t  file_channels;  /* as many, or one fewer: a full alpha is dropped, or one more: a full alpha is added */
+    uint8_t  depth;          /* bits of an index with a palette; 0 without */
+    uint8_t  opaque;         /* alpha is full whatever it says */
+    uint8_t  filters;        /* PNGSHIM_ROW_ bits, at least one */
+} pngshim_row_layout;
+
+int32_t pngshim_rows_open(pngshim_rows **rows);
+void    pngshim_rows_close(pngshim_rows *rows);
+/* Begins a picture. The palette, if any, has every colour that will come and stays until the last row. */
+int32_t pngshim_rows_start(pngshim_rows *rows, const pngshim_row_layout *layout, const pngshim_palette *palette,
+                           pngshim_deflater *deflater, const pngshim_effort *effort);
+/* Adds rows. Where `base` is given, pixels that are the same there become transparent black (the file has alpha).
+ * PNGSHIM_REFUSED when an alpha that is to be dropped is not full. */
+int32_t pngshim_rows_push(pngshim_rows *rows, const uint8_t *pixels, uint64_t stride, const uint8_t *base,
+                          uint64_t base_stride, uint32_t count);
+int32_t pngshim_rows_end(pngshim_rows *rows);
+
+#endif

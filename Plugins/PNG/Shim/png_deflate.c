@@ -1,0 +1,201 @@
+/*
+ * png_deflate.c - zlib streams by zlib (small) or ISA-L (fast).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "png_deflate.h"
+
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define PIECE ((size_t)1 << 16)
+
+struct pngshim_deflater {
+    z_stream             zlib;
+    struct isal_zstream *isal;
+    uint8_t             *isal_level[4];
+    pngshim_effort       effort;
+    uint8_t              has_zlib;
+    uint64_t             length;
+    uint8_t             *bytes;
+    size_t               count, capacity;
+};
+
+uint32_t pngshim_crc(uint32_t crc, const uint8_t *bytes, uint64_t count) {
+    return crc32_gzip_refl(crc, bytes, count);
+}
+
+int32_t pngshim_deflater_open(pngshim_deflater **deflater) {
+    *deflater = calloc(1, sizeof **deflater);
+    return *deflater ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;
+}
+
+void pngshim_deflater_close(pngshim_deflater *d) {
+    if (!d) return;
+    if (d->has_zlib) deflateEnd(&d->zlib);
+    for (int i = 0; i < 4; i++) free(d->isal_level[i]);
+    free(d->isal);
+    free(d->bytes);
+    free(d);
+}
+
+static int32_t start_isal(pngshim_deflater *d, int level) {
+    static const uint32_t sizes[4] = {0, ISAL_DEF_LVL1_DEFAULT, ISAL_DEF_LVL2_DEFAULT, ISAL_DEF_LVL3_DEFAULT};
+    if (!d->isal) d->isal = malloc(sizeof *d->isal);
+    if (sizes[level] && !d->isal_level[level]) d->isal_level[level] = malloc(sizes[level]);
+    if (!d->isal || (sizes[level] && !d->isal_level[level])) return PNGSHIM_NO_MEMORY;
+    isal_deflate_init(d->isal);
+    d->isal->level = (uint32_t)level;
+    d->isal->level_buf = d->isal_level[level];
+    d->isal->level_buf_size = sizes[level];
+    d->isal->gzip_flag = IGZIP_ZLIB;
+    d->isal->flush = NO_FLUSH;
+    return PNGSHIM_OK;
+}
+
+int32_t pngshim_deflater_start(pngshim_deflater *d, const pngshim_effort *effort) {
+    d->effort = *effort;
+    d->count = 0;
+    d->length = 0;
+    if (effort->isal) return start_isal(d, effort->level > 3 ? 3 : effort->level);
+    int level = effort->level > 9 ? 9 : effort->level;
+    int strategy = effort->filtered ? Z_FILTERED : Z_DEFAULT_STRATEGY;
+    if (!d->has_zlib) {
+        if (deflateInit2(&d->zlib, level, Z_DEFLATED, 15, 9, strategy) != Z_OK) return PNGSHIM_NO_MEMORY;
+        d->has_zlib = 1;
+        return PNGSHIM_OK;
+    }
+    /* Right after a reset nothing is flushed by a change of parameters. */
+    if (deflateReset(&d->zlib) != Z_OK || deflateParams(&d->zlib, level, strategy) != Z_OK) return PNGSHIM_FAILED;
+    return PNGSHIM_OK;
+}
+
+/* Makes room for a piece of output. */
+static int32_t make_room(pngshim_deflater *d) {
+    if (d->effort.measured) d->count = 0;
+    if (d->capacity - d->count >= PIECE) return PNGSHIM_OK;
+    if (d->capacity > SIZE_MAX / 4) return PNGSHIM_NO_MEMORY;
+    size_t capacity = d->capacity * 2 + 2 * PIECE;
+    uint8_t *larger = realloc(d->bytes, capacity);
+    if (!larger) return PNGSHIM_NO_MEMORY;
+    d->bytes = larger;
+    d->capacity = capacity;
+    return PNGSHIM_OK;
+}
+
+/* Compresses one piece that fits an unsigned int. */
+static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t count, uint8_t is_last) {
+    if (d->effort.isal) {
+        d->isal->next_in = (uint8_t *)bytes;
+        d->isal->avail_in = count;
+        d->isal->end_of_stream = is_last;
+    } else {
+        d->zlib.next_in = (Bytef *)bytes;
+        d->zlib.avail_in = count;
+    }
+    for (;;) {
+        int32_t status = make_room(d);
+        if (status != PNGSHIM_OK) return status;
+        uint32_t left;
+        uint8_t  is_done;
+        if (d->effort.isal) {
+            d->isal->next_out = d->bytes + d->count;
+            d->isal->avail_out = (uint32_t)PIECE;
+            if (isal_deflate(d->isal) != COMP_OK) return PNGSHIM_FAILED;
+            left = d->isal->avail_out;
+            is_done = is_last ? d->isal->internal_state.state == ZSTATE_END : d->isal->avail_in == 0 && left > 0;
+        } else {
+            d->zlib.next_out = d->bytes + d->count;
+            d->zlib.avail_out = (uInt)PIECE;
+            int result = deflate(&d->zlib, is_last ? Z_FINISH : Z_NO_FLUSH);
+            if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return PNGSHIM_FAILED;
+            left = d->zlib.avail_out;
+            is_done = is_last ? result == Z_STREAM_END : d->zlib.avail_in == 0 && left > 0;
+        }
+        d->count += PIECE - left;
+        d->length += PIECE - left;
+        if (is_done) return PNGSHIM_OK;
+    }
+}
+
+int32_t pngshim_deflater_push(pngshim_deflater *d, const uint8_t *bytes, uint64_t count, uint8_t is_last) {
+    do {
+        uint32_t piece = count > INT_MAX ? INT_MAX : (uint32_t)count;
+        int32_t status = push_piece(d, bytes, piece, is_last && piece == count);
+        if (status != PNGSHIM_OK) return status;
+        bytes += piece;
+        count -= piece;
+    } while (count);
+    return PNGSHIM_OK;
+}
+
+uint64_t pngshim_deflater_length(const pngshim_deflater *d) { return d->length; }
+
+void pngshim_deflater_take(pngshim_deflater *d, const uint8_t **bytes, uint64_t *count) {
+    *bytes = d->bytes;
+    *count = d->count;
+    d->count = 0;
+}
+
+/* ---- indices ---- */
+
+struct pngshim_indices {
+    z_stream       zlib;
+    const uint8_t *next;
+    uint64_t       left;
+};
+
+int32_t pngshim_indices_open(const uint8_t *stream, uint64_t count, pngshim_indices **reader) {
+    pngshim_indices *r = calloc(1, sizeof *r);
+    if (!r) return PNGSHIM_NO_MEMORY;
+    r->next = stream;
+    r->left = count;
+    if (inflateInit(&r->zlib) != Z_OK) {
+        free(r);
+        return PNGSHIM_NO_MEMORY;
+    }
+    *reader = r;
+    return PNGSHIM_OK;
+}
+
+void pngshim_indices_close(pngshim_indices *r) {
+    if (!r) return;
+    inflateEnd(&r->zlib);
+    free(r);
+}
+
+static int32_t inflate_exactly(pngshim_indices *r, uint8_t *bytes, uint32_t count) {
+    r->zlib.next_out = bytes;
+    r->zlib.avail_out = count;
+    while (r->zlib.avail_out) {
+        uint32_t piece = r->left > INT_MAX ? INT_MAX : (uint32_t)r->left;
+        r->zlib.next_in = (Bytef *)r->next;
+        r->zlib.avail_in = piece;
+        int result = inflate(&r->zlib, Z_NO_FLUSH);
+        uint32_t used = piece - r->zlib.avail_in;
+        r->next += used;
+        r->left -= used;
+        if (result == Z_STREAM_END ? r->zlib.avail_out > 0 : result != Z_OK) return PNGSHIM_FAILED;
+    }
+    return PNGSHIM_OK;
+}
+
+int32_t pngshim_indices_rows(pngshim_indices *r, const uint8_t *palette, uint8_t *rgba, uint32_t width,
+                             uint32_t rows) {
+    for (uint32_t y = 0; y < rows; y++, rgba += (uint64_t)width * 4) {
+        uint8_t  filter;
+        uint8_t *indices = rgba + (uint64_t)width * 3; /* overtaken by the pixels only when it was read */
+        int32_t  status = inflate_exactly(r, &filter, 1);
+        if (status == PNGSHIM_OK) status = inflate_exactly(r, indices, width);
+        if (status != PNGSHIM_OK || filter != 0) return PNGSHIM_FAILED;
+        for (uint32_t x = 0; x < width; x++) {
+            uint8_t index = indices[x];
+            memcpy(rgba + (uint64_t)x * 4, palette + 4 * index, 4);
+        }
+    }
+    return PNGSHIM_OK;
+}
