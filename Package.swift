@@ -66,11 +66,7 @@ func room(_ name: String, _ format: String, on base: String? = nil, libraries: [
 let rooms = [
     room("Farbfeld", "farbfeld"),
     room("JPEG", "jpeg", libraries: ["jpeg"]),
-<<<<<<< HEAD
-    room("PNG", "png", libraries: ["png", "isal"]),
-=======
-    room("PNG", "png", libraries: ["png", "z", "isal"]),
->>>>>>> apngenc
+    room("PNG", "png", libraries: ["png", "isal", "z"]),
     room("APNG", "apng", on: "PNG"),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("AWebP", "awebp", on: "WebP"),
