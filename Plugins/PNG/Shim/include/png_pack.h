@@ -1,10 +1,10 @@
 /*
- * png_rows.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
+ * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PNG_ROWS_H
-#define PNG_ROWS_H
+#ifndef PNG_PACK_H
+#define PNG_PACK_H
 
 #include <stdint.h>
 

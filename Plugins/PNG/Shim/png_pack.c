@@ -1,9 +1,9 @@
 /*
- * png_rows.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
+ * png_pack.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "png_rows.h"
+#include "png_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
