@@ -25,7 +25,7 @@ struct pngshim_deflater {
     size_t               count, capacity;
 };
 
-uint32_t pngshim_crc(uint32_t crc, const uint8_t *bytes, uint64_t count) {
+uint32_t pngshim_chunk_crc(uint32_t crc, const uint8_t *bytes, uint64_t count) {
     return crc32_gzip_refl(crc, bytes, count);
 }
 

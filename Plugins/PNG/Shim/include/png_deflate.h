@@ -14,7 +14,7 @@
 #include "png_shim.h"
 
 /* The CRC of chunks, continued from `crc` (0 at the start). */
-uint32_t pngshim_crc(uint32_t crc, const uint8_t *bytes, uint64_t count);
+uint32_t pngshim_chunk_crc(uint32_t crc, const uint8_t *bytes, uint64_t count);
 
 /* ---- a zlib stream that is written piece by piece ---- */
 

@@ -1,10 +1,19 @@
 /*
+<<<<<<<< HEAD:Plugins/PNG/Shim/include/png_filtering.h
  * png_filtering.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PNG_FILTERING_H
 #define PNG_FILTERING_H
+========
+ * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PNG_PACK_H
+#define PNG_PACK_H
+>>>>>>>> apngenc:Plugins/PNG/Shim/include/png_pack.h
 
 #include <stdint.h>
 
