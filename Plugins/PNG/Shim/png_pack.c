@@ -1,10 +1,10 @@
 /*
-<<<<<<<< HEAD:Plugins/PNG/Shim/png_filtering.c
- * png_filtering.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
+<<<<<<<< HEAD:Plugins/PNG/Shim/png_pack.c
+ * png_pack.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "png_filtering.h"
+#include "png_pack.h"
 ========
  * png_pack.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
  *

@@ -1,11 +1,11 @@
 /*
-<<<<<<<< HEAD:Plugins/PNG/Shim/include/png_filtering.h
- * png_filtering.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
+<<<<<<<< HEAD:Plugins/PNG/Shim/include/png_pack.h
+ * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PNG_FILTERING_H
-#define PNG_FILTERING_H
+#ifndef PNG_PACK_H
+#define PNG_PACK_H
 ========
  * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
  *
