@@ -1,17 +1,9 @@
 /*
-<<<<<<<< HEAD:Plugins/PNG/Shim/png_pack.c
  * png_pack.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "png_pack.h"
-========
- * png_pack.c - from pixels to samples of the file, from there through the best row filter into a zlib stream.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
-#include "png_pack.h"
->>>>>>>> apngenc:Plugins/PNG/Shim/png_pack.c
 
 #include <stdlib.h>
 #include <string.h>

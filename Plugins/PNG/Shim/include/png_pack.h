@@ -1,19 +1,10 @@
 /*
-<<<<<<<< HEAD:Plugins/PNG/Shim/include/png_pack.h
  * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PNG_PACK_H
 #define PNG_PACK_H
-========
- * png_pack.h - rows of pixels become filtered rows of a PNG in a zlib stream; palettes.
- *
- * SPDX-License-Identifier: Apache-2.0
- */
-#ifndef PNG_PACK_H
-#define PNG_PACK_H
->>>>>>>> apngenc:Plugins/PNG/Shim/include/png_pack.h
 
 #include <stdint.h>
 
