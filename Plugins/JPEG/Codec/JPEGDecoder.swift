@@ -82,7 +82,8 @@ public final class JPEGDecoder: ImageDecoder {
             if header.isMultiScan { try session.host.reserve(bytes: header.coefficientBytes) }
             run = Run(
                 format: format, scale: scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
-                scans: JPEGScans(pixels: image.size.area ?? .max))
+                scans: JPEGScans(
+                    pixels: image.size.area ?? .max, showsAll: session.options.bool("jpeg.every-scan") ?? false))
         }
         try decompressor.start(run?.format ?? format, scale: run?.scale ?? scale)
         return header.isMultiScan
@@ -180,7 +181,8 @@ public final class JPEGDecoder: ImageDecoder {
         let picture = Picture(format: surface.format, scale: scale)
         guard request.wantsPartial, let run, run.scans.wantsPicture || run.scans.hasPicture && run.shown != picture
         else { throw .needsInput }
-        try show(decompressor, scale == 8 && !run.scans.hasDetail ? .coarse : .plain, scale, surface)
+        let isCoarse = scale == 8 && !run.scans.hasDetail
+        try show(decompressor, isCoarse ? .coarse : run.scans.showsAll ? .quick : .plain, scale, surface)
         self.run?.scans.showed()
         self.run?.shown = picture
         return .partial(PixelRect(surface.size))

@@ -40,6 +40,8 @@ struct JPEGScans {
     static let pixelsPerByte = 192
 
     private let pixels: Int
+    /// Whether every scan is shown, quickly.
+    let showsAll: Bool
     private var unseenBytes = 0
     private var current: JPEGScan?
     /// Whether there is something to see that no picture has shown yet.
@@ -49,7 +51,11 @@ struct JPEGScans {
     /// Whether a finished scan brought more than means.
     private(set) var hasDetail = false
 
-    init(pixels: Int) { self.pixels = pixels }
+    /// - Parameter showsAll: makes every finished scan worth a picture.
+    init(pixels: Int, showsAll: Bool = false) {
+        self.pixels = pixels
+        self.showsAll = showsAll
+    }
 
     /// Notes the scan that is being read; the one before has come to its end.
     mutating func begin(_ scan: JPEGScan) {
@@ -62,8 +68,8 @@ struct JPEGScans {
         let isLastBitOfMeans = last.band.upperBound == 0 && last.high > 0
         let isOneOfMany = last.components & 1 == 0 && scan.components & 1 == 0 && last.isSameStep(as: scan)
         unseenBytes += scan.offset - last.offset
-        if isLastBitOfMeans || isOneOfMany { return }
-        if hasPicture, unseenBytes < pixels / Self.pixelsPerByte { return }
+        if !showsAll, isLastBitOfMeans || isOneOfMany { return }
+        if !showsAll, hasPicture, unseenBytes < pixels / Self.pixelsPerByte { return }
         wantsPicture = true
         hasPicture = true
     }

@@ -34,7 +34,7 @@ static inline void jpegs_invert(uint8_t *row, size_t count) {
 /* What pixels come out as. */
 typedef struct target {
     uint32_t format, scale;
-    int      plain;
+    int      plain; /* 1: chroma is repeated; 2: and samples may be off by a little */
 } target;
 
 struct jpegs_decoder {

@@ -19,6 +19,7 @@ void jpegs_aim(j_decompress_ptr c, target t) {
     c->scale_denom = 8;
     c->buffered_image = jpeg_has_multiple_scans(c);
     if (t.plain) c->do_fancy_upsampling = FALSE;
+    if (t.plain > 1) c->dct_method = JDCT_IFAST;
 }
 
 int32_t jpegs_select_output(jpegs_decoder *d, j_decompress_ptr out, target t) {
@@ -89,7 +90,7 @@ int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t sca
                                  uint32_t *width, uint32_t *height) {
     GUARD(d);
     int coarse = quality == JPEGS_COARSE;
-    target t = {format, coarse ? 1 : scale, quality != JPEGS_BEST};
+    target t = {format, coarse ? 1 : scale, quality == JPEGS_BEST ? 0 : quality == JPEGS_QUICK ? 2 : 1};
     int main = t.format == d->main_target.format && t.scale == d->main_target.scale && !t.plain;
     if (!main && (!d->has_view || memcmp(&t, &d->view_target, sizeof t) != 0)) open_view(d, t);
     int32_t status = jpegs_select_output(d, main ? &d->c : &d->view, t);

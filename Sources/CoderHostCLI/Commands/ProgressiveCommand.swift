@@ -15,6 +15,8 @@ enum ProgressiveCommand: Command {
             OptionSpecification(
                 "-o", "--output", value: "TEMPLATE", help: "write each partial picture; {n} counts them, {stem}, {dir}"),
             OptionSpecification(
+                "-O", "--option", value: "KEY=VALUE", help: "an option of the coder (may be repeated)"),
+            OptionSpecification(
                 "--report", help: "compare with decoding the file at once (default without -o)"),
         ])
 
@@ -29,8 +31,9 @@ enum ProgressiveCommand: Command {
             target = try OutputTarget(output, arguments)
         }
         let file = arguments.operands[0]
+        let options = try EncodeOptions(arguments)
         do throws(CoderError) {
-            let run = try ProgressiveRun(file, host, chunk: chunk, target: target)
+            let run = try ProgressiveRun(file, host, options, chunk: chunk, target: target)
             if arguments.has("--json") {
                 Console.out(run.json.text)
             } else if arguments.has("--report") || target == nil {

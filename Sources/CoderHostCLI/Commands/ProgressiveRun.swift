@@ -25,14 +25,17 @@ struct ProgressiveRun {
     /// What ended it early.
     private(set) var problem: CoderError?
 
-    init(_ file: String, _ host: CoderHost, chunk: Int, target: OutputTarget?) throws(CoderError) {
+    init(
+        _ file: String, _ host: CoderHost, _ options: EncodeOptions, chunk: Int, target: OutputTarget?
+    ) throws(CoderError) {
         self.file = file
         let whole = try ImageSource(path: file, limits: host.manager.limits)
         let bytes = whole.bytes(0..<whole.count)
         total = bytes.count
         // What loading the plugin costs is no part of decoding.
         _ = try host.manager.openSession(whole)
-        let picture = try ProgressiveImage(manager: host.manager, capacity: max(1, total), name: file)
+        let picture = try ProgressiveImage(
+            manager: host.manager, capacity: max(1, total), name: file, options: try options.decoding(whole, host))
         var at = 0
         var written = 0
         do throws(CoderError) {

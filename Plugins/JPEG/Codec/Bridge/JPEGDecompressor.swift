@@ -19,6 +19,8 @@ import JPEGShim
         case best
         /// Chroma samples are repeated, which saves a quarter of the time.
         case plain
+        /// The same with a transform that is off by a little.
+        case quick
         /// The means of blocks, joined smoothly; only at full size.
         case coarse
     }
@@ -120,6 +122,7 @@ import JPEGShim
             switch quality {
             case .best: JPEGS_BEST
             case .plain: JPEGS_PLAIN
+            case .quick: JPEGS_QUICK
             case .coarse: JPEGS_COARSE
             }
         var width: UInt32 = 0

@@ -76,6 +76,7 @@ void    jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan);
 
 #define JPEGS_BEST   ((uint32_t)0) /* as the library shows a picture: smooth chroma; once all scans are in   */
 #define JPEGS_PLAIN  ((uint32_t)1) /* chroma samples are repeated                                            */
+#define JPEGS_QUICK  ((uint32_t)3) /* the same with the library's fast and rough transform                   */
 #define JPEGS_COARSE ((uint32_t)2) /* only the means of 8 x 8 blocks, at full size, joined smoothly; scale 8 */
 
 /* Bracket the output of what was absorbed so far, as often as wanted, each time in another format and scale. */
