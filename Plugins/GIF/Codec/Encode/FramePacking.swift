@@ -3,17 +3,20 @@ internal import ImageModel
 
 /// Packs the indices of one frame.
 struct FramePacking {
-    /// How pixels that stay are packed, and where strings end.
-    private enum Way: CaseIterable {
-        case skipped, restless, patient, redrawn
+    /// Where strings end, when the dictionary is thrown away, and whether pixels that stay are drawn.
+    enum Way: CaseIterable {
+        case plain, restless, patient, redrawn, hasty
 
         var patience: Int? {
             switch self {
-            case .skipped, .redrawn: nil
+            case .plain, .redrawn, .hasty: nil
             case .restless: 0
             case .patient: 1
             }
         }
+
+        /// Grain wants new strings soon; text comes back after a while.
+        var window: Int { self == .hasty || self == .restless ? 64 : 512 }
     }
 
     let packer: LZWPacker
@@ -22,14 +25,12 @@ struct FramePacking {
     let host: HostServices
 
     /// Packs in one way and hands over the bytes as they come.
-    ///
-    /// - Parameter patience: see ``LZWPacker/start(minimumCodeSize:patience:common:)``.
     func pack(
-        _ symbols: inout [UInt8], patience: Int?, _ body: ([UInt8]) throws(CoderError) -> Void
+        _ symbols: inout [UInt8], _ way: Way, _ body: ([UInt8]) throws(CoderError) -> Void
     ) throws(CoderError) {
         let strip = 64 * choices.rect.width
         let common = choices.table.transparentIndex ?? symbols[0]
-        packer.start(minimumCodeSize: bits, patience: patience, common: common)
+        packer.start(minimumCodeSize: bits, patience: way.patience, window: way.window, common: common)
         for start in stride(from: 0, to: symbols.count, by: strip) {
             try host.checkCancellation()
             host.progress(start, of: symbols.count)
@@ -47,8 +48,9 @@ struct FramePacking {
         for way in Way.allCases {
             var trial = symbols
             if way == .redrawn, !choices.redraw(&trial) { continue }
+            if way == .hasty, !packer.wasFull { continue }
             var bytes: [UInt8] = []
-            try pack(&trial, patience: way.patience) { bytes += $0 }
+            try pack(&trial, way) { bytes += $0 }
             if bytes.count < least?.count ?? .max { (best, least) = (trial, bytes) }
         }
         symbols = best

@@ -144,8 +144,9 @@ struct FrameStream {
             nearest: isLossy ? palette.nearest : nil, tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect,
             canvasWidth: canvas.width)
         let packing = FramePacking(packer: packer, choices: choices, bits: bits, host: host)
+        choices.closeGaps(&symbols)
         if isStill || palette.meanError >= 1 {
-            try packing.pack(&symbols, patience: isLossy ? 0 : nil) { bytes throws(CoderError) in
+            try packing.pack(&symbols, isLossy ? .restless : .hasty) { bytes throws(CoderError) in
                 try output.write(bytes)
             }
         } else {

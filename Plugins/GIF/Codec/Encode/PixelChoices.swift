@@ -1,5 +1,8 @@
 /// Which indices a pixel may have other than the one it got, and at what error.
 struct PixelChoices {
+    /// Where more pixels stay than this, runs of left out pixels are longer than those of a colour. By measurement.
+    private static let longestGap = 60
+
     let source: [UInt32]
     /// What `shown` was drawn for: a pixel that is the same stays exactly as it is shown.
     let prior: [UInt32]
@@ -44,6 +47,36 @@ struct PixelChoices {
             }
         }
         return isChanged
+    }
+
+    /// Draws pixels that stay between others that do not, where that is a run or two: leaving them out and starting
+    /// again would break two strings.
+    func closeGaps(_ indices: inout [UInt8]) {
+        guard let skip = table.transparentIndex else { return }
+        var end = -1
+        for number in indices.indices where indices[number] != skip {
+            defer { end = number }
+            let gap = end + 1..<number
+            if end < 0 || gap.isEmpty || gap.count > Self.longestGap { continue }
+            var (last, changes) = (indices[end], 0)
+            for place in gap where changes < 2 {
+                guard let own = own(place) else {
+                    changes = 2
+                    break
+                }
+                if own != last { changes += 1 }
+                last = own
+            }
+            if changes + (last == indices[number] ? 0 : 1) > 1 { continue }
+            for place in gap { indices[place] = own(place) ?? skip }
+        }
+    }
+
+    /// The index of what a pixel shows.
+    private func own(_ number: Int) -> UInt8? {
+        let (row, column) = number.quotientAndRemainder(dividingBy: rect.width)
+        let own = table.index(of: shown[(rect.top + row) * canvasWidth + rect.left + column])
+        return own.map { Int($0) < indexLimit ? $0 : nil } ?? nil
     }
 
     /// - Parameter number: the pixel counted from the start of the rectangle.

@@ -5,9 +5,6 @@
     private static let slots = 16384
     private static let free = UInt32.max
     private static let codes = 4096
-    /// Codes between two looks at how well a full dictionary does.
-    private static let window = 512
-
     /// Strings by prefix and pixel: the key in the upper 20 bits, the code in the lower 12.
     private let table: UnsafeMutablePointer<UInt32>
     /// The string without its last pixel.
@@ -20,6 +17,9 @@
     private var blockCount = 0
     private var minimumCodeSize = 0
     private var patience: Int?
+    private var window = 512
+    /// Whether there were more strings than codes.
+    private(set) var wasFull = false
     private var codeSize = 0
     private var nextCode = 0
     private var bits: UInt64 = 0
@@ -58,10 +58,13 @@
     ///
     /// - Parameter patience: a string may end one pixel early where the next one then reaches farther by more than
     ///   this; nil: never. 0 helps where indices may be chosen; elsewhere only trying tells.
+    /// - Parameter window: codes between two looks at how well a full dictionary does.
     /// - Parameter common: an index that often stands in long runs.
-    func start(minimumCodeSize: Int, patience: Int?, common: UInt8) {
+    func start(minimumCodeSize: Int, patience: Int?, window: Int, common: UInt8) {
         precondition((2...8).contains(minimumCodeSize))
         self.patience = patience
+        self.window = window
+        wasFull = false
         self.common = common
         self.minimumCodeSize = minimumCodeSize
         codeSize = minimumCodeSize + 1
@@ -90,8 +93,8 @@
                 if nextCode == Self.codes {
                     put(found.code)
                     fullCodes += 1
-                    if fullCodes % Self.window == 0 {
-                        let rate = Double(found.end - fullPlace) / Double(Self.window * codeSize)
+                    if fullCodes % window == 0 {
+                        let rate = Double(found.end - fullPlace) / Double(window * codeSize)
                         fullPlace = found.end
                         if rate < fillRate { clear(at: found.end) }
                     }
@@ -146,6 +149,7 @@
         if nextCode > 1 << codeSize, codeSize < 12 { codeSize += 1 }
         if nextCode == Self.codes {
             fillRate = Double(end - clearPlace) / Double(spent)
+            wasFull = true
             fullPlace = next.start
             fullCodes = 0
         }
