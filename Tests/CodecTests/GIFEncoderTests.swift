@@ -3,13 +3,26 @@ import GIFCodec
 import ImageModel
 import Testing
 
-private struct Given {
+struct GivenFrame {
     var pixels: [UInt8]
     var info: FrameInfo
+
+    init(pixels: [UInt8], info: FrameInfo) {
+        self.pixels = pixels
+        self.info = info
+    }
+
+    /// Whole canvases, each shown for so long.
+    static func sequence(_ pictures: [[UInt8]], _ size: PixelSize, each duration: FrameDuration) -> [GivenFrame] {
+        pictures.enumerated().map {
+            GivenFrame(
+                pixels: $0.element, info: FrameInfo(index: $0.offset, rect: PixelRect(size), duration: duration))
+        }
+    }
 }
 
-private func encode(
-    _ size: PixelSize, _ format: PixelFormat, _ frames: [Given], loops: LoopCount = .unknown,
+func encodeGIF(
+    _ size: PixelSize, _ format: PixelFormat, _ frames: [GivenFrame], loops: LoopCount = .unknown,
     options: CoderOptions = [:], blobs: [MetadataBlob] = []
 ) throws -> [UInt8] {
     let encoder = try GIFEncoder(EncoderSession(options: options))
@@ -36,7 +49,7 @@ private func encode(
 }
 
 /// Frames of the same size, drawn one over the other by the rules of disposal.
-private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
+func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]] {
     var canvas = [UInt8](repeating: 0, count: size.width * size.height * 4)
     return frames.map { frame in
         let before = canvas
@@ -72,8 +85,8 @@ private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]
             let color = index * 7 % count
             return color == 3 ? [0, 0, 0, 0] : [UInt8(color), UInt8(255 - color), UInt8(color / 2), 255]
         }
-        let bytes = try encode(
-            size, .rgba8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))])
+        let bytes = try encodeGIF(
+            size, .rgba8, [GivenFrame(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))])
         let (info, frames) = try decodeGIF(bytes)
         #expect(info.hasAlpha == (count > 3) && info.loopCount == .plays(1))
         #expect(frames.map(\.pixels) == [pixels])
@@ -88,8 +101,8 @@ private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]
             if index % run == 0 { state = state &* 1_664_525 &+ 1_013_904_223 }
             return UInt8(state >> 24)
         }
-        let bytes = try encode(
-            size, .gray8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))])
+        let bytes = try encodeGIF(
+            size, .gray8, [GivenFrame(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))])
         let expected = pixels.flatMap { gray -> [UInt8] in [gray, gray, gray, 255] }
         #expect(giflibFrames(bytes)?.first?.pixels == expected)
         #expect(try decodeGIF(bytes).frames.first?.pixels == expected)
@@ -101,10 +114,10 @@ private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]
             let (x, y) = (UInt8(index % 64), UInt8(index / 64))
             return [x * 4, y * 4, (x + y) * 2]
         }
-        for isDithered in [true, false] {
-            let bytes = try encode(
-                size, .rgb8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))],
-                options: ["gif.dither": .bool(isDithered)])
+        for dither in ["none", "ordered", "diffusion", "auto"] {
+            let bytes = try encodeGIF(
+                size, .rgb8, [GivenFrame(pixels: pixels, info: FrameInfo(index: 0, rect: PixelRect(size)))],
+                options: ["gif.dither": .string(dither)])
             let got = try decodeGIF(bytes).frames[0].pixels
             var (total, drift) = (0, [0, 0, 0])
             for index in 0..<4096 {
@@ -123,54 +136,15 @@ private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]
 
     @Test func `takes half transparent pixels for one or the other`() throws {
         let pixels: [UInt8] = [1, 2, 3, 128, 1, 2, 3, 127, 1, 2, 3, 255, 9, 9, 9, 0]
-        let bytes = try encode(
-            PixelSize(2, 2), .rgba8, [Given(pixels: pixels, info: FrameInfo(index: 0, rect: Self.canvas))])
+        let bytes = try encodeGIF(
+            PixelSize(2, 2), .rgba8, [GivenFrame(pixels: pixels, info: FrameInfo(index: 0, rect: Self.canvas))])
         #expect(try decodeGIF(bytes).frames[0].pixels == [1, 2, 3, 255, 0, 0, 0, 0, 1, 2, 3, 255, 0, 0, 0, 0])
     }
 
     @Test(arguments: [LoopCount.infinite, .plays(1), .plays(2), .plays(65536)])
     func `gives back how often it is played`(_ count: LoopCount) throws {
-        let frame = Given(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
-        #expect(try decodeGIF(encode(PixelSize(1, 1), .rgb8, [frame], loops: count)).info.loopCount == count)
-    }
-
-    @Test func `gives back frames, durations and disposal`() throws {
-        let given = [
-            Given(
-                pixels: [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4],
-                info: FrameInfo(index: 0, rect: Self.canvas, duration: .milliseconds(95), disposal: .keep)),
-            Given(
-                pixels: [4, 4, 4],
-                info: FrameInfo(
-                    index: 1, rect: PixelRect(x: 1, y: 0, width: 1, height: 1), duration: FrameDuration(1, over: 3),
-                    blend: .over, disposal: .previous)),
-            Given(
-                pixels: [7, 8, 9],
-                info: FrameInfo(
-                    index: 2, rect: PixelRect(x: 0, y: 1, width: 1, height: 1), duration: .unknown, blend: .over,
-                    disposal: .background)),
-        ]
-        let bytes = try encode(PixelSize(2, 2), .rgb8, given, loops: .infinite)
-        let frames = try decodeGIF(bytes).frames
-        #expect(frames.map(\.info.rect) == given.map(\.info.rect))
-        #expect(frames.map(\.info.disposal) == [.keep, .previous, .background])
-        // 9.5, 33.3 and no hundredths of a second
-        #expect(frames.map(\.info.duration.numerator) == [10, 33, 0])
-        #expect(frames[1].pixels == [4, 4, 4, 255] && frames[2].pixels == [7, 8, 9, 255])
-        #expect(giflibFrames(bytes)?.map(\.pixels) == frames.map(\.pixels))
-    }
-
-    @Test func `lets replacing frames show through where they have holes`() throws {
-        let pictures: [[UInt8]] = [
-            [1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255, 0, 0, 0, 0],
-            [0, 0, 0, 0, 5, 5, 5, 255, 0, 0, 0, 0, 6, 6, 6, 255],
-            [7, 7, 7, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        ]
-        let given = pictures.enumerated().map {
-            Given(pixels: $0.element, info: FrameInfo(index: $0.offset, rect: Self.canvas, blend: .source))
-        }
-        let frames = try decodeGIF(encode(PixelSize(2, 2), .rgba8, given)).frames
-        #expect(composited(frames, PixelSize(2, 2)) == pictures)
+        let frame = GivenFrame(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
+        #expect(try decodeGIF(encodeGIF(PixelSize(1, 1), .rgb8, [frame], loops: count)).info.loopCount == count)
     }
 
     @Test func `carries comments and XMP`() throws {
@@ -178,8 +152,8 @@ private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]
             MetadataBlob(.xmp, Array("<x:xmpmeta>ž</x:xmpmeta>".utf8)),
             MetadataBlob(.text, [UInt8](repeating: 0x62, count: 700), key: "Comment"),
         ]
-        let frame = Given(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
-        let bytes = try encode(PixelSize(1, 1), .rgb8, [frame], blobs: blobs)
+        let frame = GivenFrame(pixels: [1, 2, 3], info: FrameInfo(index: 0, rect: PixelRect(PixelSize(1, 1))))
+        let bytes = try encodeGIF(PixelSize(1, 1), .rgb8, [frame], blobs: blobs)
         let decoder = try GIFDecoder(DecoderSession(source: ByteSource(bytes)))
         _ = try decoder.readHeader()
         #expect(try decoder.metadata() == blobs)
@@ -195,5 +169,11 @@ private func composited(_ frames: [DecodedFrame], _ size: PixelSize) -> [[UInt8]
         try encoder.begin(ImageInfo(size: PixelSize(1, 1), nativeFormat: .rgb8), to: ByteSink())
         #expect(try !encoder.add(MetadataBlob(.icc, [1])))
         #expect(throws: CoderError.self) { try encoder.finish() }
+        for (key, value) in [
+            ("gif.colors", OptionValue.integer(1)), ("gif.colors", .integer(257)), ("gif.dither", .string("some")),
+            ("gif.palette", .string("none")),
+        ] {
+            #expect(throws: CoderError.self) { try GIFEncoder(EncoderSession(options: CoderOptions([key: value]))) }
+        }
     }
 }

@@ -61,7 +61,7 @@ enum Bench {
         Target(format: "webp", options: ["lossless": .bool(true)], tolerance: 0),
         // One picture of it is a still.
         // 256 colours are all it has.
-        Target(format: "gif", options: ["gif.dither": .bool(false)], tolerance: 6),
+        Target(format: "gif", options: ["gif.dither": .string("none")], tolerance: 6),
         Target(format: "heic", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "avif", options: ["lossless": .bool(true)], tolerance: 0),
         Target(format: "farbfeld", options: [:], tolerance: 0),

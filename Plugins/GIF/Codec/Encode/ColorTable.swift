@@ -1,41 +1,55 @@
 /// Colours and their indices: a hash table of at most 256 entries with open addressing.
+///
+/// A colour is red, green, blue and 255 from its lowest byte up, as RGBA8 lies in memory; 0 is what is not shown.
 struct ColorTable {
-    /// A pixel that is not shown has this in place of 0xRRGGBB.
-    static let transparent: UInt32 = 0xFF00_0000
+    static let transparent: UInt32 = 0
 
     private static let slots = 1024
     private var keys = [UInt32](repeating: 0, count: slots)
     /// The index plus 1; 0 where the slot is free.
     private var values = [UInt16](repeating: 0, count: slots)
-    /// By index: 0xRRGGBB or ``transparent``.
+    /// By index.
     private(set) var colors: [UInt32] = []
+    private(set) var transparentIndex: UInt8?
+    let limit: Int
 
-    init() {}
+    init(limit: Int = 256) { self.limit = limit }
 
-    /// A table of different colours.
+    /// A table of these colours; one that is there twice has the first index.
     init(_ colors: [UInt32]) {
-        for color in colors { _ = index(adding: color) }
+        limit = 256
+        for color in colors {
+            let slot = self.slot(of: color)
+            self.colors.append(color)
+            if values[slot] == 0 { set(slot, color) }
+        }
     }
 
-    var transparentIndex: UInt8? { index(of: Self.transparent) }
-
+    @inline(__always)
     func index(of color: UInt32) -> UInt8? {
         let value = values[slot(of: color)]
         return value == 0 ? nil : UInt8(truncatingIfNeeded: value - 1)
     }
 
-    /// The index of a colour that is added if need be; nil when it would be the 257th.
+    /// The index of a colour that is added if need be; nil when it would be one too many.
+    @inline(__always)
     mutating func index(adding color: UInt32) -> UInt8? {
         let slot = self.slot(of: color)
         if values[slot] == 0 {
-            if colors.count == 256 { return nil }
+            if colors.count == limit { return nil }
             colors.append(color)
-            keys[slot] = color
-            values[slot] = UInt16(colors.count)
+            set(slot, color)
         }
         return UInt8(truncatingIfNeeded: values[slot] - 1)
     }
 
+    private mutating func set(_ slot: Int, _ color: UInt32) {
+        keys[slot] = color
+        values[slot] = UInt16(colors.count)
+        if color == Self.transparent { transparentIndex = UInt8(truncatingIfNeeded: colors.count - 1) }
+    }
+
+    @inline(__always)
     private func slot(of color: UInt32) -> Int {
         // Fibonacci hashing: the upper bits of a product with 2³² divided by the golden ratio.
         var slot = Int((color &* 0x9E37_79B9) >> 22)

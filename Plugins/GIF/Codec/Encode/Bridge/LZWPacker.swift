@@ -1,0 +1,273 @@
+/// Packs the indices of frames, and where the dictionary ends tries other indices that are as good for the pixel.
+///
+/// - Source: GIF89a specification, appendix F.
+@safe final class LZWPacker {
+    private static let slots = 16384
+    private static let free = UInt32.max
+    private static let codes = 4096
+    /// Strings by prefix and pixel: the key in the upper 20 bits, the code in the lower 12.
+    private let table: UnsafeMutablePointer<UInt32>
+    /// The string without its last pixel.
+    private let parents: UnsafeMutablePointer<UInt16>
+    /// The codes of strings of nothing but the commonest index, by length; known up to ``runLength``.
+    private let runs: UnsafeMutablePointer<UInt16>
+    private var runLength = 1
+    private var common: UInt8 = 0
+    private let block: UnsafeMutablePointer<UInt8>
+    private var blockCount = 0
+    private var minimumCodeSize = 0
+    private var patience: Int?
+    private var window = 512
+    /// Whether there were more strings than codes.
+    private(set) var wasFull = false
+    private var codeSize = 0
+    private var nextCode = 0
+    private var bits: UInt64 = 0
+    private var bitCount = 0
+    /// The string found last: its code, and the places of its first pixel and of the one behind its last.
+    private var found = (code: -1, start: 0, end: 0)
+
+    // How much the dictionary saves: what one filling of it achieved, and what it does since it is full.
+    private var clearPlace = 0
+    private var spent = 0
+    private var fillRate = 0.0
+    private var fullPlace = 0
+    private var fullCodes = 0
+
+    /// What nobody took yet: the code size in front of data blocks.
+    private(set) var bytes: [UInt8] = []
+
+    init() {
+        unsafe table = .allocate(capacity: Self.slots)
+        unsafe parents = .allocate(capacity: Self.codes)
+        unsafe parents.initialize(repeating: 0, count: Self.codes)
+        unsafe runs = .allocate(capacity: Self.codes)
+        unsafe runs.initialize(repeating: 0, count: Self.codes)
+        unsafe block = .allocate(capacity: 256)
+        unsafe block.initialize(repeating: 0, count: 256)
+    }
+
+    deinit {
+        unsafe table.deallocate()
+        unsafe parents.deallocate()
+        unsafe runs.deallocate()
+        unsafe block.deallocate()
+    }
+
+    /// Starts a frame with codes for 2ⁿ colours, n from 2 (section 22) to 8.
+    ///
+    /// - Parameter patience: a string may end one pixel early where the next one then reaches farther by more than
+    ///   this; nil: never. 0 helps where indices may be chosen; elsewhere only trying tells.
+    /// - Parameter window: codes between two looks at how well a full dictionary does.
+    /// - Parameter common: an index that often stands in long runs.
+    func start(minimumCodeSize: Int, patience: Int?, window: Int, common: UInt8) {
+        precondition((2...8).contains(minimumCodeSize))
+        self.patience = patience
+        self.window = window
+        wasFull = false
+        self.common = common
+        self.minimumCodeSize = minimumCodeSize
+        codeSize = minimumCodeSize + 1
+        found = (-1, 0, 0)
+        bits = 0
+        bitCount = 0
+        blockCount = 0
+        bytes.append(UInt8(minimumCodeSize))
+        clear(at: 0)
+    }
+
+    /// Hands over what is packed so far.
+    func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
+    /// Packs about as far as `limit`, and changes indices for which it took another choice; all are below 2ⁿ.
+    ///
+    /// - Parameter indices: those of the whole frame in each call.
+    func pack(_ indices: inout [UInt8], to limit: Int, _ choices: borrowing PixelChoices) {
+        unsafe indices.withUnsafeMutableBufferPointer { indices in
+            if indices.isEmpty { return }
+            if found.code < 0 { found = unsafe longest(indices, from: 0, choices) }
+            while found.start < limit, found.end < indices.count {
+                if nextCode == Self.codes {
+                    put(found.code)
+                    fullCodes += 1
+                    if fullCodes % window == 0 {
+                        let rate = Double(found.end - fullPlace) / Double(window * codeSize)
+                        fullPlace = found.end
+                        if rate < fillRate { clear(at: found.end) }
+                    }
+                    found = unsafe longest(indices, from: found.end, choices)
+                } else {
+                    unsafe step(indices, choices)
+                }
+            }
+        }
+    }
+
+    /// Writes what is left and the terminator.
+    func finish() {
+        if found.code >= 0 {
+            put(found.code)
+            if nextCode == 1 << codeSize, codeSize < 12 { codeSize += 1 }
+        }
+        put((1 << minimumCodeSize) + 1)
+        if bitCount > 0 { putByte(UInt8(truncatingIfNeeded: bits)) }
+        flushBlock()
+        bytes.append(0)
+    }
+
+    // MARK: Strings
+
+    /// Writes the string found last, or all but its last pixel where the next string then reaches farther.
+    private func step(_ indices: UnsafeMutableBufferPointer<UInt8>, _ choices: borrowing PixelChoices) {
+        let (code, start, end) = found
+        let slot = unsafe ~find(code, indices[end])
+        let pixel = unsafe indices[end]
+        // A run that is one longer than the longest so far.
+        let isRun = unsafe pixel == common && runs[runLength] == code
+        set(slot, code, pixel, isRun)
+        var next = unsafe longest(indices, from: end, choices)
+        var written = code
+        if let patience, end - start > 1, next.end < indices.count {
+            // A shorter string adds nothing to the dictionary: what it would add is the longer one.
+            unsafe table[slot] = Self.free
+            if isRun { runLength -= 1 }
+            let other = unsafe plain(indices, from: end - 1)
+            if other.end > next.end + patience {
+                written = unsafe Int(parents[code])
+                next = other
+            } else {
+                set(slot, code, pixel, isRun)
+            }
+        }
+        put(written)
+        spent += codeSize
+        nextCode += 1
+        // The decoder learns of a string one code later.
+        if nextCode > 1 << codeSize, codeSize < 12 { codeSize += 1 }
+        if nextCode == Self.codes {
+            fillRate = Double(end - clearPlace) / Double(spent)
+            wasFull = true
+            fullPlace = next.start
+            fullCodes = 0
+        }
+        found = next
+    }
+
+    @inline(__always)
+    private func set(_ slot: Int, _ prefix: Int, _ pixel: UInt8, _ isRun: Bool) {
+        unsafe table[slot] = UInt32(truncatingIfNeeded: prefix << 8 | Int(pixel)) << 12 | UInt32(nextCode)
+        unsafe parents[nextCode] = UInt16(truncatingIfNeeded: prefix)
+        if isRun {
+            runLength += 1
+            unsafe runs[runLength] = UInt16(truncatingIfNeeded: nextCode)
+        }
+    }
+
+    /// The longest known string from a place on, over any choice of indices.
+    @inline(__always)
+    private func longest(
+        _ indices: UnsafeMutableBufferPointer<UInt8>, from start: Int, _ choices: borrowing PixelChoices
+    ) -> (code: Int, start: Int, end: Int) {
+        var result = unsafe plain(indices, from: start)
+        while choices.exist, result.end < indices.count {
+            var least = Int32.max
+            var best: (pixel: UInt8, code: Int)?
+            choices.each(at: result.end, instead: unsafe indices[result.end]) { other, distance in
+                if distance >= least { return }
+                let code = find(result.code, other)
+                if code < 0 { return }
+                least = distance
+                best = (other, code)
+            }
+            guard let best else { break }
+            unsafe indices[result.end] = best.pixel
+            result = unsafe plain(indices, from: start, best.code, result.end + 1)
+        }
+        return result
+    }
+
+    @inline(__always)
+    private func plain(_ indices: UnsafeMutableBufferPointer<UInt8>, from start: Int) -> (
+        code: Int, start: Int, end: Int
+    ) {
+        let first = unsafe indices[start]
+        if first != common { return unsafe plain(indices, from: start, Int(first), start + 1) }
+        // A run needs no walk: its code is known by its length.
+        let limit = min(indices.count, start + runLength)
+        var end = start + 1
+        let wide = SIMD16(repeating: common)
+        while end + 16 <= limit,
+            unsafe UnsafeRawPointer(indices.baseAddress! + end).loadUnaligned(as: SIMD16<UInt8>.self) == wide
+        { end += 16 }
+        while end < limit, unsafe indices[end] == common { end += 1 }
+        return unsafe plain(indices, from: start, Int(runs[end - start]), end)
+    }
+
+    @inline(__always)
+    private func plain(
+        _ indices: UnsafeMutableBufferPointer<UInt8>, from start: Int, _ code: Int, _ end: Int
+    ) -> (code: Int, start: Int, end: Int) {
+        var (code, end) = (code, end)
+        while end < indices.count {
+            let next = unsafe find(code, indices[end])
+            if next < 0 { break }
+            code = next
+            end += 1
+        }
+        return (code, start, end)
+    }
+
+    /// The code of a string and one more pixel; where there is none, the complement of the slot for it.
+    @inline(__always)
+    private func find(_ prefix: Int, _ pixel: UInt8) -> Int {
+        let key = UInt32(truncatingIfNeeded: prefix << 8) | UInt32(pixel)
+        var slot = Int((key &* 0x9E37_79B9) >> 18)
+        while true {
+            let entry = unsafe table[slot]
+            if entry == Self.free { return ~slot }
+            if entry >> 12 == key { return Int(entry & 0xFFF) }
+            slot = (slot + 1) & (Self.slots - 1)
+        }
+    }
+
+    // MARK: Codes
+
+    private func clear(at place: Int) {
+        put(1 << minimumCodeSize)
+        codeSize = minimumCodeSize + 1
+        nextCode = (1 << minimumCodeSize) + 2
+        unsafe table.initialize(repeating: Self.free, count: Self.slots)
+        clearPlace = place
+        runLength = 1
+        unsafe runs[1] = UInt16(common)
+        spent = 0
+    }
+
+    @inline(__always)
+    private func put(_ code: Int) {
+        bits |= UInt64(truncatingIfNeeded: code) << UInt64(bitCount)
+        bitCount += codeSize
+        while bitCount >= 8 {
+            putByte(UInt8(truncatingIfNeeded: bits))
+            bits >>= 8
+            bitCount -= 8
+        }
+    }
+
+    @inline(__always)
+    private func putByte(_ byte: UInt8) {
+        unsafe block[blockCount] = byte
+        blockCount += 1
+        if blockCount == 255 { flushBlock() }
+    }
+
+    private func flushBlock() {
+        if blockCount == 0 { return }
+        bytes.append(UInt8(blockCount))
+        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: block, count: blockCount))
+        blockCount = 0
+    }
+}

@@ -1,0 +1,133 @@
+/// Looks up the nearest of up to 256 colours exactly: of each cell of the cube it knows which can be nearest in it.
+@safe final class NearestColors {
+    /// Cells of 8 × 8 × 8 colours.
+    private static let cells = 1 << 15
+
+    let colors: [UInt32]
+    /// How much more squared error than the nearest a colour may have to be a ``candidates(for:_:)``.
+    let margin: Int32
+    private let lanes: ColorLanes
+    private let packed: UnsafeMutablePointer<UInt32>
+    /// Where the list of a cell starts; -1 where it was not made yet. A list is the number of colours that can be the
+    /// nearest less 1, the number of those that can be within the margin less 1, and then their indices.
+    private let starts: UnsafeMutablePointer<Int32>
+    private var lists: UnsafeMutablePointer<UInt8>
+    private var used = 0
+    private var capacity = 1 << 16
+
+    init(_ colors: [UInt32], margin: Int32) {
+        self.colors = colors
+        self.margin = margin
+        lanes = ColorLanes(colors.map(ColorKernels.point))
+        unsafe packed = .allocate(capacity: 256)
+        unsafe packed.initialize(repeating: 0, count: 256)
+        for (index, color) in colors.enumerated() { unsafe packed[index] = color }
+        unsafe starts = .allocate(capacity: Self.cells)
+        unsafe starts.initialize(repeating: -1, count: Self.cells)
+        unsafe lists = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        unsafe packed.deallocate()
+        unsafe starts.deallocate()
+        unsafe lists.deallocate()
+    }
+
+    @inline(__always)
+    static func distance(_ a: UInt32, _ b: UInt32) -> Int32 {
+        let red = Int32(truncatingIfNeeded: a & 0xFF) &- Int32(truncatingIfNeeded: b & 0xFF)
+        let green = Int32(truncatingIfNeeded: a >> 8 & 0xFF) &- Int32(truncatingIfNeeded: b >> 8 & 0xFF)
+        let blue = Int32(truncatingIfNeeded: a >> 16 & 0xFF) &- Int32(truncatingIfNeeded: b >> 16 & 0xFF)
+        return red &* red &+ green &* green &+ blue &* blue
+    }
+
+    /// The index of the nearest colour and its squared distance.
+    @inline(__always)
+    func nearest(_ color: UInt32) -> (index: UInt8, distance: Int32) {
+        let list = unsafe list(of: color)
+        var best = unsafe list[2]
+        var least = unsafe Self.distance(color, packed[Int(best)])
+        for place in 0..<Int(unsafe list[0]) {
+            let index = unsafe list[3 + place]
+            let distance = unsafe Self.distance(color, packed[Int(index)])
+            if distance < least {
+                least = distance
+                best = index
+            }
+        }
+        return (best, least)
+    }
+
+    /// Calls with every colour that is within `limit` of this one, if that is at most the margin above the nearest.
+    @inline(__always)
+    func candidates(for color: UInt32, limit: Int32, _ body: (UInt8, Int32) -> Void) {
+        let list = unsafe list(of: color)
+        for place in 0...Int(unsafe list[1]) {
+            let index = unsafe list[2 + place]
+            let distance = unsafe Self.distance(color, packed[Int(index)])
+            if distance <= limit { body(index, distance) }
+        }
+    }
+
+    @inline(__always)
+    private func list(of color: UInt32) -> UnsafePointer<UInt8> {
+        let red = color >> 3 & 0x1F
+        let green = color >> 6 & 0x3E0
+        let blue = color >> 9 & 0x7C00
+        let cell = Int(red | green | blue)
+        if unsafe starts[cell] < 0 { makeList(cell) }
+        return unsafe UnsafePointer(lists + Int(starts[cell]))
+    }
+
+    @inline(never)
+    private func makeList(_ cell: Int) {
+        let low = SIMD4<Float>(Float((cell & 31) * 8), Float((cell >> 5 & 31) * 8), Float((cell >> 10) * 8), 0)
+        let high = low + 7
+        unsafe withUnsafeTemporaryAllocation(of: Float.self, capacity: 256) { nearest in
+            var bound = SIMD8<Float>(repeating: .infinity)
+            for group in 0..<lanes.count {
+                var near = SIMD8<Float>.zero
+                var far = SIMD8<Float>.zero
+                for channel in 0..<3 {
+                    let below = low[channel] - lanes.lanes(group, channel)
+                    let above = lanes.lanes(group, channel) - high[channel]
+                    let beyond = below.replacing(with: above, where: above .> below)
+                    let outside = beyond.replacing(with: 0, where: beyond .< 0)
+                    // The distances to the two sides with their signs turned: the side farther away has the lesser.
+                    let reach = below.replacing(with: above, where: above .< below)
+                    near += outside * outside
+                    far += reach * reach
+                }
+                bound.replace(with: far, where: far .< bound)
+                for lane in 0..<8 { unsafe nearest[group * 8 + lane] = near[lane] }
+            }
+            let limit = bound.min()
+            grow()
+            let start = used
+            unsafe starts[cell] = Int32(start)
+            var count = start + 2
+            for index in colors.indices where unsafe nearest[index] <= limit {
+                unsafe lists[count] = UInt8(truncatingIfNeeded: index)
+                count += 1
+            }
+            unsafe lists[start] = UInt8(truncatingIfNeeded: count - start - 3)
+            for index in colors.indices
+            where unsafe nearest[index] > limit && nearest[index] <= limit + Float(margin) {
+                unsafe lists[count] = UInt8(truncatingIfNeeded: index)
+                count += 1
+            }
+            unsafe lists[start + 1] = UInt8(truncatingIfNeeded: count - start - 3)
+            used = count
+        }
+    }
+
+    /// Room for one more list.
+    private func grow() {
+        if capacity - used >= 258 { return }
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
+        unsafe larger.update(from: lists, count: used)
+        unsafe lists.deallocate()
+        unsafe lists = larger
+        capacity *= 2
+    }
+}

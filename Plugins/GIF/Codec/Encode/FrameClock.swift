@@ -1,0 +1,28 @@
+internal import ImageModel
+
+/// Turns exact durations into hundredths of a second whose sum stays right.
+struct FrameClock {
+    /// 2³² parts of a hundredth: rounding to these loses less than a millisecond in a million years of frames.
+    private static let parts: Int128 = 1 << 32
+
+    private var passed: Int128 = 0
+    private var written: Int128 = 0
+    /// Whether some duration was no whole number of hundredths.
+    private(set) var isRounded = false
+
+    /// Lets a frame be shown for so long.
+    mutating func advance(by duration: FrameDuration) {
+        guard duration.denominator > 0 else { return }
+        let hundredths = Int128(duration.numerator) * 100
+        let denominator = Int128(duration.denominator)
+        if hundredths % denominator != 0 { isRounded = true }
+        passed += (hundredths * Self.parts * 2 + denominator) / (denominator * 2)
+    }
+
+    /// The hundredths that were not taken yet.
+    mutating func take() -> Int {
+        let now = (passed + Self.parts / 2) / Self.parts
+        defer { written = now }
+        return Int(clamping: now - written)
+    }
+}

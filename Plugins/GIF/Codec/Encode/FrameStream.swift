@@ -1,0 +1,158 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Writes frames one behind the other, each as the rectangle that changes.
+struct FrameStream {
+    private let settings: GIFSettings
+    private let info: ImageInfo
+    private let extensions: [UInt8]
+    private var output: GIFOutput
+    private let host: HostServices
+    private let packer = LZWPacker()
+    private var chooser: PaletteChooser
+    private var global: ColorTable?
+    /// Colours the global palette has room for.
+    private var capacity = 0
+    /// Whether the viewer shows exactly what it should.
+    private var isExact = true
+
+    init(_ settings: GIFSettings, _ info: ImageInfo, extensions: [UInt8], sink: ByteSink, host: HostServices) {
+        self.settings = settings
+        self.info = info
+        self.extensions = extensions
+        output = GIFOutput(sink)
+        self.host = host
+        chooser = PaletteChooser(settings)
+    }
+
+    /// Writes `canvas.source`, and leaves `shown` and `prior` as they are when the next frame is drawn.
+    ///
+    /// - Returns: whether `prior` is that frame now.
+    mutating func encode(_ canvas: inout FrameCanvas, delay: Int, hasNext: Bool) throws(CoderError) -> Bool {
+        let isFirst = global == nil
+        if !isExact, settings.palette != .global, canvas.hasFewColors(limit: min(settings.colors, 255)) {
+            canvas.prior = canvas.shown
+            canvas.knownChange = nil
+            isExact = true
+        }
+        let changed =
+            isFirst ? canvas.whole : canvas.knownChange ?? canvas.difference(canvas.source, canvas.prior)
+        let leaving = hasNext ? canvas.leaving(changed, mayGoBack: delay <= GIFOutput.longestDelay) : Leaving()
+        // What the viewer clears on leaving has to be inside the rectangle.
+        guard let rect = ChangedRect.union(changed, leaving.cleared) else {
+            try output.lengthen(by: delay, skip: global?.transparentIndex, packer)
+            swap(&canvas.prior, &canvas.source)
+            return true
+        }
+        let isStill = isFirst && !hasNext
+        let dither = settings.dither == .auto ? (isStill ? .diffusion : .none) : settings.dither
+        chooser.isTolerant = dither == .none
+        var palette: FramePalette
+        if let global, settings.palette != .local, isExact,
+            let table = chooser.grown(global, for: canvas, in: rect, capacity: capacity)
+        {
+            palette = FramePalette(table: table, isGlobal: true)
+        } else {
+            palette = chooser.palette(
+                for: canvas, in: rect, global: global, capacity: capacity, hasLater: hasNext, isExact: isExact)
+        }
+        var drawn: ChangedRect? = rect
+        if let nearest = palette.nearest {
+            let skip = palette.table.transparentIndex ?? 0
+            isExact = false
+            switch dither {
+            case .ordered:
+                FrameIndexer.ordered(&canvas, in: rect, nearest, skip: skip, strength: palette.spacing)
+            case .diffusion: FrameIndexer.diffusion(&canvas, in: rect, nearest, skip: skip)
+            case .none, .auto:
+                drawn = FrameIndexer.nearest(
+                    &canvas, in: rect, nearest, skip: skip, tolerance: isFirst ? 0 : palette.tolerance)
+                drawn = isFirst ? rect : ChangedRect.union(drawn, leaving.cleared)
+            }
+        } else {
+            FrameIndexer.exact(&canvas, in: rect, palette.table)
+        }
+        if isFirst { try start(palette.table, isStill: isStill) }
+        if palette.isGlobal { global = palette.table }
+        guard let drawn else {
+            try output.lengthen(by: delay, skip: global?.transparentIndex, packer)
+            if leaving.disposal != .keep { return false }
+            swap(&canvas.prior, &canvas.source)
+            return true
+        }
+        let symbols = try write(drawn, palette, canvas, delay: delay, leaving.disposal, isStill: isStill)
+        guard hasNext else { return true }
+        switch leaving.disposal {
+        case .keep: canvas.settle(drawn, symbols, palette.table)
+        case .background:
+            canvas.settle(drawn, symbols, palette.table)
+            canvas.clear(drawn)
+        // The viewer goes back to what it showed.
+        case .previous: break
+        }
+        return leaving.disposal == .keep
+    }
+
+    /// Fills in the colours that came with later frames.
+    func end() throws(CoderError) {
+        if let global, capacity > 0 { try output.end(global) }
+    }
+
+    // MARK: Parts
+
+    private mutating func start(_ table: ColorTable, isStill: Bool) throws(CoderError) {
+        var bits = FramePalette.bits(table.colors.count)
+        // Later frames find colours of their own in the file's palette, if it can be filled in at the end.
+        if !isStill, output.isSeekable, settings.palette != .local {
+            let most = FramePalette.bits(min(256, settings.colors + 1))
+            // A frame of a few colours, such as a blank one, says little about the next, but a small picture should
+            // not become much larger for it.
+            let isSmall = info.size.width * info.size.height < 1 << 14
+            let count = table.colors.count
+            bits = count > 32 || isSmall ? max(bits, min(most, FramePalette.bits(2 * count))) : most
+            capacity = min(1 << bits, settings.colors + 1)
+        }
+        var plays: Int?
+        switch info.loopCount {
+        case .infinite: plays = 0
+        case .plays(let count) where count > 1: plays = count
+        case .plays, .unknown: plays = nil
+        }
+        if let count = plays, count > 0x1_0000 {
+            host.warn("GIF cannot repeat a picture more than 65535 times")
+            plays = 0x1_0000
+        }
+        try output.start(info, table, bits: bits, plays: plays)
+        try output.write(extensions)
+    }
+
+    /// Writes a frame and returns its indices, as they were chosen in the end.
+    private mutating func write(
+        _ rect: ChangedRect, _ palette: FramePalette, _ canvas: FrameCanvas, delay: Int, _ disposal: Disposal,
+        isStill: Bool
+    ) throws(CoderError) -> [UInt8] {
+        let left = try output.begin(rect, palette, delay: delay, disposal)
+        var symbols: [UInt8] = []
+        symbols.reserveCapacity(rect.width * rect.height)
+        for y in rect.rows {
+            symbols += canvas.indices[canvas.place(rect.left, y)..<canvas.place(rect.right + 1, y)]
+        }
+        let bits = max(2, FramePalette.bits(Int(symbols.max() ?? 0) + 1))
+        let isLossy = palette.tolerance > 0
+        let choices = PixelChoices(
+            source: canvas.source, prior: canvas.prior, shown: canvas.shown, table: palette.table,
+            nearest: isLossy ? palette.nearest : nil, tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect,
+            canvasWidth: canvas.width)
+        let packing = FramePacking(packer: packer, choices: choices, bits: bits, host: host)
+        choices.closeGaps(&symbols)
+        if isStill || palette.meanError >= 1 {
+            try packing.pack(&symbols, isLossy ? .restless : .hasty) { bytes throws(CoderError) in
+                try output.write(bytes)
+            }
+        } else {
+            try output.write(packing.smallest(&symbols))
+        }
+        if left > 0 { try output.hold(left, rect, disposal, skip: global?.transparentIndex, packer) }
+        return symbols
+    }
+}

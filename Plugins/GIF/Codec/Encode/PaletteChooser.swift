@@ -1,0 +1,163 @@
+/// Chooses by result: exact where there are few colours, the global palette while it is good, else a local one.
+struct PaletteChooser {
+    /// Squared error that has to go for each byte of a palette, in mean errors of a pixel.
+    ///
+    /// One more bit for each pixel would take three quarters of the error, that is 2 · ln 2 · 8 ≈ 11 mean errors for a
+    /// byte. A palette may do with half of that, as finer indices cannot be had.
+    private static let worth: Float = 6
+    /// Squared error for a byte below which nobody sees the gain.
+    private static let leastWorth: Float = 100
+    /// How much squared error a pixel may give away for shorter data, in mean errors. By measurement: a sixth of the
+    /// bytes of photos for half a decibel, and noise does not have to be drawn again and again.
+    private static let tolerated: Float = 1.25
+    private static let greatestTolerance: Float = 1000
+    /// How often colours of a first and of a later frame move.
+    private static let rounds = (first: 8, later: 4)
+    /// Room in the global palette that is worth filling with the colours of a frame.
+    private static let leastRoom = 64
+
+    let settings: GIFSettings
+    /// Whether pixels of an approximate frame may have any colour about as good as the best.
+    var isTolerant = true
+    private var histogram = ColorHistogram()
+    private var hasHoles = false
+    /// The mean squared error of a pixel of the frame that the global palette was made for.
+    private var globalError: Float = 0
+    private var globalNearest: NearestColors?
+
+    init(_ settings: GIFSettings) { self.settings = settings }
+
+    /// The colours for the changed pixels of a rectangle: those that differ between `source` and `prior`.
+    ///
+    /// - Parameter capacity: colours that the global palette has room for.
+    /// - Parameter hasLater: whether frames may follow, which want to leave pixels out.
+    /// - Parameter isExact: whether everything shown so far is right to the last bit.
+    mutating func palette(
+        for canvas: FrameCanvas, in rect: ChangedRect, global: ColorTable?, capacity: Int, hasLater: Bool,
+        isExact: Bool
+    ) -> FramePalette {
+        count(canvas, rect)
+        let points = histogram.points()
+        let pixels = max(1, points.reduce(0) { $0 + $1.w })
+        guard let global else { return first(points, pixels, needsSkip: hasLater || canvas.hasHoles) }
+        let limit = min(settings.colors, 255)
+        if settings.palette != .global, isExact, histogram.isExact, points.count <= limit {
+            var table = ColorTable([ColorTable.transparent])
+            for point in points { _ = table.index(adding: Quantizer.color(point)) }
+            return FramePalette(table: table, isGlobal: false)
+        }
+        let isUsable = settings.palette != .local && global.transparentIndex != nil && global.colors.count > 1
+        let error = isUsable ? ColorKernels.error(of: global.colors, points) : .infinity
+        let bytes = Float(3 << FramePalette.bits(min(points.count, limit) + 1))
+        let worth = max(Self.leastWorth, Self.worth * globalError)
+        if isUsable,
+            settings.palette == .global && capacity - global.colors.count < Self.leastRoom
+                || error <= worth * bytes
+        {
+            return shared(global, error / pixels)
+        }
+        if settings.palette != .local, global.transparentIndex != nil,
+            capacity - global.colors.count >= Self.leastRoom
+        {
+            // Colours in the palette of the file cost nothing, and later frames have them, too.
+            var table = global
+            let room = capacity - global.colors.count
+            for color in Quantizer.palette(points, limit: room, rounds: Self.rounds.later).colors {
+                _ = table.index(adding: color)
+            }
+            let left = ColorKernels.error(of: table.colors, points) / pixels
+            globalError = left
+            return shared(table, left)
+        }
+        let (colors, left) = Quantizer.palette(points, limit: limit, rounds: Self.rounds.later)
+        if isUsable, settings.palette == .auto, error - left <= worth * bytes { return shared(global, error / pixels) }
+        return local(colors, left / pixels)
+    }
+
+    /// The colours of the first frame, which are those of the file.
+    private mutating func first(_ points: [SIMD4<Float>], _ pixels: Float, needsSkip: Bool) -> FramePalette {
+        var table = ColorTable()
+        // An opaque frame of 256 colours is kept even if later ones then cannot leave pixels out.
+        let fits = histogram.isExact && points.count <= settings.colors
+        let goesWithout = points.count == 256 && fits && settings.palette != .global
+        if needsSkip, !(goesWithout && !hasHoles) { _ = table.index(adding: ColorTable.transparent) }
+        if fits, points.count + table.colors.count <= 256 {
+            for point in points { _ = table.index(adding: Quantizer.color(point)) }
+            return FramePalette(table: table, isGlobal: true)
+        }
+        let limit = min(settings.colors, 256 - table.colors.count)
+        let (colors, left) = Quantizer.palette(points, limit: limit, rounds: Self.rounds.first)
+        globalError = left / pixels
+        for color in colors { _ = table.index(adding: color) }
+        return shared(table, globalError)
+    }
+
+    /// Counts the colours of the changed pixels.
+    private mutating func count(_ canvas: FrameCanvas, _ rect: ChangedRect) {
+        hasHoles = canvas.hasHoles
+        histogram.removeAll()
+        for y in rect.rows {
+            var (last, count) = (ColorTable.transparent, UInt32(0))
+            for place in canvas.place(rect.left, y)..<canvas.place(rect.right + 1, y)
+            where canvas.source[place] != canvas.prior[place] {
+                let color = canvas.source[place]
+                if color == last {
+                    count += 1
+                    continue
+                }
+                if last != ColorTable.transparent { histogram.add(last, count: count) }
+                (last, count) = (color, 1)
+            }
+            if last != ColorTable.transparent { histogram.add(last, count: count) }
+        }
+    }
+
+    /// The global palette extended by the changed colours; nil where it cannot have all of them.
+    func grown(
+        _ global: ColorTable, for canvas: FrameCanvas, in rect: ChangedRect, capacity: Int
+    ) -> ColorTable? {
+        var table = global
+        let skip = table.transparentIndex
+        for y in rect.rows {
+            var last = ColorTable.transparent
+            for place in canvas.place(rect.left, y)..<canvas.place(rect.right + 1, y) {
+                let isChanged = canvas.source[place] != canvas.prior[place]
+                if !isChanged, skip != nil { continue }
+                let color = isChanged ? canvas.source[place] : canvas.shown[place]
+                if color == last { continue }
+                if table.colors.count < capacity {
+                    if table.index(adding: color) == nil { return nil }
+                } else if table.index(of: color) == nil {
+                    return nil
+                }
+                last = color
+            }
+            if skip == nil, table.transparentIndex != nil { return nil }
+        }
+        return table
+    }
+
+    private func tolerance(_ meanError: Float) -> Int32 {
+        isTolerant ? Int32(min(Self.tolerated * meanError, Self.greatestTolerance)) : 0
+    }
+
+    private func local(_ colors: [UInt32], _ meanError: Float) -> FramePalette {
+        let tolerance = tolerance(meanError)
+        let table = ColorTable([ColorTable.transparent] + colors)
+        return FramePalette(
+            table: table, nearest: NearestColors(table.colors, margin: tolerance), tolerance: tolerance,
+            meanError: meanError, isGlobal: false)
+    }
+
+    private mutating func shared(_ table: ColorTable, _ meanError: Float) -> FramePalette {
+        let tolerance = tolerance(meanError)
+        if globalNearest == nil || globalNearest!.colors.count != table.colors.count
+            || globalNearest!.margin < tolerance
+        {
+            globalNearest = NearestColors(table.colors, margin: tolerance)
+        }
+        return FramePalette(
+            table: table, nearest: globalNearest, tolerance: tolerance, meanError: meanError,
+            isGlobal: true)
+    }
+}

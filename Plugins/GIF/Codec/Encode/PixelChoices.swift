@@ -1,0 +1,107 @@
+/// Which indices a pixel may have other than the one it got, and at what error.
+struct PixelChoices {
+    /// Where more pixels stay than this, runs of left out pixels are longer than those of a colour. By measurement.
+    private static let longestGap = 60
+
+    let source: [UInt32]
+    /// What `shown` was drawn for: a pixel that is the same stays exactly as it is shown.
+    let prior: [UInt32]
+    let shown: [UInt32]
+    let table: ColorTable
+    /// Nil where every pixel has its own colour.
+    let nearest: NearestColors?
+    /// Squared error that may be given away for a longer string.
+    let tolerance: Int32
+    /// Indices are below this.
+    let indexLimit: Int
+    let rect: ChangedRect
+    let canvasWidth: Int
+
+    /// No pixel may have another index than it has.
+    static func none() -> PixelChoices {
+        PixelChoices(
+            source: [], prior: [], shown: [], table: ColorTable([]), nearest: nil, tolerance: 0, indexLimit: 0,
+            rect: .pixel, canvasWidth: 1)
+    }
+
+    var exist: Bool { indexLimit > 0 }
+
+    /// Gives pixels that stay the index of what they show, where there is one.
+    ///
+    /// - Returns: whether that may pay: where nearly all pixels stay, leaving them out cannot be beaten.
+    func redraw(_ indices: inout [UInt8]) -> Bool {
+        guard let skip = table.transparentIndex else { return false }
+        let skipped = indices.count { $0 == skip }
+        if skipped == 0 || skipped > indices.count / 16 * 15 { return false }
+        var isChanged = false
+        var number = 0
+        var last: (color: UInt32, index: UInt8) = (ColorTable.transparent, skip)
+        for y in rect.rows {
+            for place in y * canvasWidth + rect.left...y * canvasWidth + rect.right {
+                if indices[number] == skip, shown[place] != ColorTable.transparent {
+                    if shown[place] != last.color { last = (shown[place], table.index(of: shown[place]) ?? skip) }
+                    if Int(last.index) < indexLimit { indices[number] = last.index }
+                    isChanged = true
+                }
+                number += 1
+            }
+        }
+        return isChanged
+    }
+
+    /// Draws pixels that stay between others that do not, where that is a run or two: leaving them out and starting
+    /// again would break two strings.
+    func closeGaps(_ indices: inout [UInt8]) {
+        guard let skip = table.transparentIndex else { return }
+        var end = -1
+        for number in indices.indices where indices[number] != skip {
+            defer { end = number }
+            let gap = end + 1..<number
+            if end < 0 || gap.isEmpty || gap.count > Self.longestGap { continue }
+            var (last, changes) = (indices[end], 0)
+            for place in gap where changes < 2 {
+                guard let own = own(place) else {
+                    changes = 2
+                    break
+                }
+                if own != last { changes += 1 }
+                last = own
+            }
+            if changes + (last == indices[number] ? 0 : 1) > 1 { continue }
+            for place in gap { indices[place] = own(place) ?? skip }
+        }
+    }
+
+    /// The index of what a pixel shows.
+    private func own(_ number: Int) -> UInt8? {
+        let (row, column) = number.quotientAndRemainder(dividingBy: rect.width)
+        let own = table.index(of: shown[(rect.top + row) * canvasWidth + rect.left + column])
+        return own.map { Int($0) < indexLimit ? $0 : nil } ?? nil
+    }
+
+    /// - Parameter number: the pixel counted from the start of the rectangle.
+    @inline(__always)
+    func each(at number: Int, instead taken: UInt8, _ body: (UInt8, Int32) -> Void) {
+        let (row, column) = number.quotientAndRemainder(dividingBy: rect.width)
+        let place = (rect.top + row) * canvasWidth + rect.left + column
+        let color = source[place]
+        let skip = table.transparentIndex
+        if color == prior[place] {
+            guard let skip else { return }
+            if taken != skip {
+                body(skip, 0)
+            } else if let own = table.index(of: shown[place]), Int(own) < indexLimit {
+                body(own, 0)
+            }
+        } else if let nearest {
+            let limit = nearest.nearest(color).distance &+ tolerance
+            if let skip, taken != skip, shown[place] != ColorTable.transparent {
+                let distance = NearestColors.distance(shown[place], color)
+                if distance <= limit { body(skip, distance) }
+            }
+            nearest.candidates(for: color, limit: limit) { index, distance in
+                if index != taken, Int(index) < indexLimit { body(index, distance) }
+            }
+        }
+    }
+}
