@@ -45,10 +45,6 @@ struct MiniImage {
         configuration = try reader.bytes(sizes.configuration)
         alphaConfiguration = sizes.alphaConfiguration > 0 ? try reader.bytes(sizes.alphaConfiguration) : configuration
         try reader.skip(sizes.gainMapConfiguration)
-        let allowed = session.limits.maxMetadataBytes
-        if allowed > 0, sizes.profile > allowed {
-            throw .limit("metadata", allowed: allowed, requested: sizes.profile)
-        }
         profile = try reader.bytes(sizes.profile)
         var place = reader.offset + sizes.toneMapProfile + sizes.gainMapMetadata
         func next(_ count: Int) -> Range<Int> {
@@ -71,13 +67,11 @@ struct MiniImage {
         let there = reader.source.available - start
         let bytes = try reader.bytes(max(0, min(MiniHeader.longest, payload, there)))
         let found = MiniHeader.Draft.allCases.compactMap { MiniHeader(bytes, draft: $0) }
-        let fitting = found.first { $0.count + $0.sizes.total == payload } ?? found.first
-        guard let header = fitting else {
+        func rest(_ header: MiniHeader) -> Int { payload - header.count - header.sizes.total }
+        guard let header = found.first(where: { rest($0) == 0 }) ?? found.first(where: { rest($0) > 0 }) else {
+            if !found.isEmpty { throw .corrupt("the 'mini' box is smaller than what it holds", at: start) }
             if bytes.count == payload { throw .corrupt("the 'mini' box ends in its header", at: start) }
             throw reader.source.isComplete ? .truncated() : .needsInput
-        }
-        guard header.sizes.total <= payload - header.count else {
-            throw .corrupt("the 'mini' box is smaller than what it holds", at: start)
         }
         reader.offset = start + header.count
         return header
