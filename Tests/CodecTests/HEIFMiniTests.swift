@@ -81,8 +81,8 @@ private let payload = 24
 
     @Test func `leave out compressed metadata`() throws {
         var bytes = try fixture("heif/mini-turned-exif-icc.heic")
-        // 47 bits of flags, sides, samples and colours come first; sizes of 10, 12, 15 bits and their three flags then.
-        let place = 16 + 31 + 2 + 1 + 24 + 3 + 10 + 12 + 15
+        // Flags, sides, samples (4:4:4, eight bits) and sizes of 10, 12 and 15 bits behind their flags come first.
+        let place = 16 + 31 + 1 + 3 + 10 + 12 + 15
         #expect(bytes[payload + place / 8] & UInt8(128 >> (place % 8)) == 0)
         bytes[payload + place / 8] |= UInt8(128 >> (place % 8))
         #expect(try Decoded(bytes).blobs.map(\.kind) == [.icc])
@@ -130,7 +130,7 @@ private let payload = 24
                 #expect(try decoder.readHeader().size == PixelSize(120, 200))
                 met = count
             } catch {
-                #expect((error as? CoderError)?.code == .needsInput)
+                #expect(error.code == .needsInput)
                 source.arrive(1)
             }
         }

@@ -112,8 +112,8 @@ struct MiniBoxes {
         var ofAlpha: [UInt8] = []
         /// Adds a property; whoever does not know one that is essential must not show the picture.
         func add(
-            _ list: inout BoxWriter, _ type: FourCC, picture: Bool = false, alpha: Bool = false, essential: Bool = false,
-            _ body: (inout BoxWriter) -> Void
+            _ list: inout BoxWriter, _ type: FourCC, picture: Bool = false, alpha: Bool = false,
+            essential: Bool = false, _ body: (inout BoxWriter) -> Void
         ) {
             list.box(type, body)
             count += 1
