@@ -7,7 +7,7 @@ IN has one coded picture, perhaps with alpha, Exif, a profile and a turn by 'iro
 
 --draft     which draft of the syntax: the later one (the default) has a matrix in every explicit colour description and
             a flag for gain maps of the picture's size
---types     names the item type and the box of the configuration instead of the brand
+--types     names the item type and the box of the configuration, which go before the brand
 --gain-map  adds a gain map, which is the picture once more, with metadata of four bytes and a profile of 132
 --light     adds each of the six light properties, all zero
 
@@ -223,6 +223,6 @@ bits = "".join(fields)
 bits += "0" * (-len(bits) % 8)
 payload = int(bits, 2).to_bytes(len(bits) // 8, "big") + config + alpha_config + profile + tone_profile
 payload += gain_metadata + alpha_samples + (samples if gain_map else b"") + samples + exif + xmp
-brand = b"\0\0\0\0" if options.types else {"av01": b"avif", "hvc1": b"heic"}[types[primary]]
+brand = {"av01": b"avif", "hvc1": b"heic"}[types[primary]]
 sys.stdout.buffer.write(struct.pack(">I", 16) + b"ftypmif3" + brand)
 sys.stdout.buffer.write(struct.pack(">I", 8 + len(payload)) + b"mini" + payload)
