@@ -85,12 +85,12 @@ def write(rows, runs):
 
 if there("GIF of pictures", f"{given.inputs}/frames") and frames:
     write([
-        (f"{len(frames)} PNG to GIF, dithered", [given.tool, "frames", "assemble", *frames, "--delay", "1/25", "-o", gif]),
-        ("the same by ffmpeg palettegen", [*pictures, "-filter_complex", palette, gif]),
-        (f"{len(frames)} PNG to GIF, not dithered",
-         [given.tool, "frames", "assemble", *frames, "--delay", "1/25", "-O", "gif.dither=no", "-o", gif]),
+        (f"{len(frames)} PNG to GIF", [given.tool, "frames", "assemble", *frames, "--delay", "1/25", "-o", gif]),
         ("the same by ffmpeg palettegen",
          [*pictures, "-filter_complex", palette + "=dither=none:diff_mode=rectangle", gif]),
+        (f"{len(frames)} PNG to GIF, error diffusion",
+         [given.tool, "frames", "assemble", *frames, "--delay", "1/25", "--dither", "diffusion", "-o", gif]),
+        ("the same by ffmpeg palettegen, its own dithering", [*pictures, "-filter_complex", palette, gif]),
     ], min(given.runs, 5))
 if there("WebP of a GIF", animation):
     write([

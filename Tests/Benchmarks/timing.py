@@ -14,7 +14,7 @@ def once(command):
     child = os.posix_spawn(command[0], command, os.environ, file_actions=_null)
     _, status, usage = os.wait4(child, 0)
     if status:
-        raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
+        raise SystemExit(f"{' '.join(command)[:400]} ended with {os.waitstatus_to_exitcode(status)}")
     return (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / 1024
 
 
