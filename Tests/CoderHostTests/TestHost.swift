@@ -4,6 +4,11 @@ import TestSupport
 
 @testable import CoderHost
 
+#if THREAD_SANITIZER
+/// Of two locks with one name.
+typealias Mutex = CoderHost.Mutex
+#endif
+
 /// A host that looks only at the folders it is given.
 func testHost(
     _ folders: String..., administration: [String] = [], limits: DecodeLimits = .default, follows: Bool = false

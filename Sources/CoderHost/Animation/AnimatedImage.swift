@@ -67,7 +67,10 @@ public final class AnimatedImage: Sendable {
     public var frameCount: Int { facts.withLock { $0.frames.count } }
     /// Whether no further frame will come.
     public var isComplete: Bool { facts.withLock { $0.end != .needsInput } }
-    public var isAnimated: Bool { frameCount > 1 || info.isAnimated && !isComplete }
+    public var isAnimated: Bool {
+        let extent = self.extent
+        return extent.frameCount > 1 || info.isAnimated && !extent.isComplete
+    }
     /// What is wrong behind the last frame, if anything is.
     public var problem: CoderError? {
         facts.withLock { if case .failure(let error) = $0.end { error } else { nil } }

@@ -248,12 +248,13 @@ public final class AnimatedImagePlayer {
     /// Steps to the frame that is due; false when it is the current one.
     private func moveOn() -> Bool {
         var steps = 0
+        var finished: [Int] = []
         isWaiting = false
         while shownFor >= currentDuration {
             let duration = currentDuration
             let loop = order.loop
             let step = order.step()
-            if order.loop != loop { onLoop?(order.loop) }
+            if order.loop != loop { finished.append(order.loop) }
             if step != .frame {
                 // The time that passes while a frame is missing is not made up for.
                 shownFor = duration
@@ -272,6 +273,8 @@ public final class AnimatedImagePlayer {
             }
         }
         skippedFrames += max(0, steps - 1)
+        // Whoever is told may stop it, or go elsewhere.
+        for loop in finished { onLoop?(loop) }
         return steps > 0
     }
 
