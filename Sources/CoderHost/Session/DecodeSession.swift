@@ -86,13 +86,23 @@ public final class DecodeSession {
     /// when another frame is drawn is left alone.
     /// - Throws: `.invalidArgument` when there is no such frame; `.needsInput` when it may still come.
     public func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
+        try decodeFrame(index, keeping: { _ in false }, onTheWay: { _, _ in })
+    }
+
+    /// Decodes frame `index`, and hands out those wanted frames that are passed in a replay, as they are seen.
+    func decodeFrame(
+        _ index: Int, keeping wants: (Int) -> Bool, onTheWay keep: (FrameInfo, PixelBuffer) -> Void
+    ) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
         guard let frame = try frameInfo(index) else {
             throw .invalidArgument(
                 "there is no frame \(index)", hint: "it has \(knownFrameCount), counted from 0")
         }
         if info.frameCount == 1 { return (frame, try decodeImage()) }
-        return (frame, try sequence.picture(of: index))
+        return (frame, try sequence.picture(of: index, keeping: wants, onTheWay: keep))
     }
+
+    /// How many frames are drawn to see frame `index`, which was met: 1 unless it costs a replay.
+    func replayCount(of index: Int) -> Int { info.frameCount == 1 ? 1 : sequence.replayCount(of: index) }
 
     /// Decodes frame `index` as it is stored, without anything below it; nil when it covers no pixel.
     public func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {
