@@ -167,8 +167,10 @@ final class ScriptedCoder: ImageCoder {
         }
         func pixelFormats() throws(CoderError) -> [PixelFormat] { [format] }
         func nextFrame() throws(CoderError) -> FrameInfo? {
+            // Behind the last frame it stays at that one, as the contract says.
+            guard next < frames.count else { return nil }
             next += 1
-            return next <= frames.count ? frames[next - 1].info : nil
+            return frames[next - 1].info
         }
         func seek(toFrame index: Int) throws(CoderError) -> Int {
             guard canSeek else { throw .unsupported("seeking") }

@@ -20,9 +20,11 @@ enum FramesCommand: Command {
             OptionSpecification(
                 "-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
             OptionSpecification(
-                "--timing", value: "FILE", help: "extract writes durations and loop count there, assemble reads them"),
+                "--timing", value: "FILE",
+                help: "extract writes durations and loop count there, assemble reads them (default: none)"),
             OptionSpecification("--fps", value: "N", help: "assemble: frames a second (default: 10)"),
-            OptionSpecification("--delay", value: "MS|N/D", help: "assemble: how long a frame is seen, in ms or exact"),
+            OptionSpecification(
+                "--delay", value: "MS|N/D", help: "assemble: how long a frame is seen, in ms or exact (default: 100)"),
             OptionSpecification("--loop", value: "N|forever", help: "assemble: plays (default: forever)"),
             OptionSpecification("--raw", help: "extract: frames as stored, not composited"),
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),
