@@ -89,8 +89,7 @@ struct CoderHostCommand {
         let width = commands.map { $0.specification.name.count }.max() ?? 0
         for command in commands {
             let name = command.specification.name
-            let gap = String(repeating: " ", count: width - name.count + 2)
-            text += "  \(name)\(gap)\(command.specification.summary)\n"
+            text += "  \(name)\(String(repeating: " ", count: width + 2 - name.count))\(command.specification.summary)\n"
         }
         text += """
 

@@ -7,7 +7,7 @@ internal import ImageModel
 /// a second, and whether all fit one palette; until then they wait together.
 final class FrameQueue {
     /// Compressed bytes that may wait for the question of the palette.
-    static let window = 16 << 20
+    static let window = 8 << 20
     /// What a waiting frame takes beside its bytes, roughly.
     private static let overhead = 128
 

@@ -32,7 +32,7 @@ struct PixelChoices {
     func redraw(_ indices: inout [UInt8]) -> Bool {
         guard let skip = table.transparentIndex else { return false }
         let skipped = indices.count { $0 == skip }
-        if skipped == 0 || skipped > indices.count / 16 * 15 { return false }
+        if skipped == 0 || skipped > indices.count / 8 * 7 { return false }
         var isChanged = false
         var number = 0
         var last: (color: UInt32, index: UInt8) = (ColorTable.transparent, skip)

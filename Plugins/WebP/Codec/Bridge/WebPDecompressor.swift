@@ -60,11 +60,16 @@ import WebPShim
         _ source: ByteSource, _ range: Range<Int>, into surface: borrowing Surface
     ) throws(CoderError) {
         precondition(range.upperBound <= source.available)
-        guard let base = unsafe source.baseAddress else { throw .needsInput }
-        let status = unsafe webps_decode(
-            base + range.lowerBound, range.count, code(surface.format),
-            surface.baseAddress.assumingMemoryBound(to: UInt8.self), surface.stride, UInt32(surface.size.width),
-            UInt32(surface.size.height))
+        let target = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let (format, stride, size) = (code(surface.format), surface.stride, surface.size)
+        // The bytes of one frame; where the host reads a file piece by piece, nothing else has to be in memory.
+        let status = source.withBytes(range) { bytes in
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe webps_decode(
+                    bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, format, target, stride,
+                    UInt32(size.width), UInt32(size.height))
+            }
+        }
         // Nothing more is coming.
         if status != WEBPS_OK { throw WebPLibrary.error(status == WEBPS_NEEDS_INPUT ? WEBPS_CORRUPT : status) }
     }

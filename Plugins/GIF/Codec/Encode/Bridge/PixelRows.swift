@@ -95,8 +95,13 @@ enum PixelRows {
     private static func isEqual(
         _ a: UnsafeBufferPointer<UInt32>, _ b: UnsafeBufferPointer<UInt32>, _ place: Int
     ) -> Bool {
-        let x = unsafe UnsafeRawPointer(a.baseAddress! + place).loadUnaligned(as: SIMD16<UInt32>.self)
-        let y = unsafe UnsafeRawPointer(b.baseAddress! + place).loadUnaligned(as: SIMD16<UInt32>.self)
-        return (x ^ y) == .zero
+        let x = unsafe UnsafeRawPointer(a.baseAddress! + place)
+        let y = unsafe UnsafeRawPointer(b.baseAddress! + place)
+        var any: UInt64 = 0
+        for offset in 0..<8 {
+            let left = unsafe x.loadUnaligned(fromByteOffset: offset * 8, as: UInt64.self)
+            any |= unsafe left ^ y.loadUnaligned(fromByteOffset: offset * 8, as: UInt64.self)
+        }
+        return any == 0
     }
 }
