@@ -71,8 +71,10 @@ public final class DecodeSession {
 
     /// The facts of frame `index`; nil when there are fewer frames.
     public func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
-        // A still is not asked for a second frame: it would have to be opened again to decode the first.
-        if index < 0 || index > 0 && info.frameCount == 1 { return nil }
+        if index < 0 { return nil }
+        // A coder of stills is not asked for a second frame: it would have to be opened again to decode the first. One of
+        // animations says whether there is nothing behind a single frame, or something that is cut off.
+        if index > 0, info.frameCount == 1, !coder.roles.contains(.animation) { return nil }
         guard try sequence.meet(index) else { return nil }
         return sequence.timeline[index]
     }

@@ -114,8 +114,14 @@ final class FrameSequence {
         if frame.index < timeline.count {
             guard frame == timeline[frame.index] else { throw fault("frame \(frame.index) is another one now") }
         } else {
-            try examine(frame)
-            try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+            do throws(CoderError) {
+                try examine(frame)
+                try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+            } catch {
+                // The coder stands at a frame that is not met: nothing must be decoded from there.
+                decoderInUse = nil
+                throw error
+            }
             timeline.append(frame)
         }
         position += 1
