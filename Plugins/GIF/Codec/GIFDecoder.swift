@@ -103,9 +103,11 @@ public final class GIFDecoder: AnimationDecoder {
         if let unfinished = self.run, unfinished.isFilling(surface) {
             run = unfinished
         } else {
+            // A frame that hides everything must not depend on what happens to be below it.
+            let hidesAll = frame.rect == PixelRect(scanner.canvas)
             let target = GIFFrameDecoder.Target(
                 frame: frame, palette: frame.palette ?? scanner.globalPalette, isFirst: index == 0,
-                clearsRest: index == 0 || frame.blend(on: scanner.canvas) == .over,
+                clearsRest: index == 0 || hidesAll || frame.blend(on: scanner.canvas) == .over,
                 isCoarse: request.wantsPartial && frame.dataEnd == nil)
             run = try GIFFrameDecoder(target, source: source, host: host, lzw: lzw, surface)
             self.run = run

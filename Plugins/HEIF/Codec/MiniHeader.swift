@@ -55,8 +55,8 @@ struct MiniHeader {
     /// Bytes of all these fields.
     private(set) var count = 0
 
-    /// More than the longest header has, which is below 300 bytes.
-    static let longest = 512
+    /// No header has more bytes.
+    static let longest = 300
 
     /// Nil when the bytes end within the header.
     init?(_ bytes: [UInt8], draft: Draft) {

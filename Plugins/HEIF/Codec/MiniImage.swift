@@ -64,14 +64,13 @@ struct MiniImage {
     /// Reads the header in the draft whose sizes fill the payload, and steps behind it.
     private static func header(_ reader: inout ByteReader, payload: Int) throws(CoderError) -> MiniHeader {
         let start = reader.offset
-        let there = reader.source.available - start
-        let bytes = try reader.bytes(max(0, min(MiniHeader.longest, payload, there)))
+        // With fewer bytes another draft may seem to be the one.
+        let bytes = try reader.bytes(min(MiniHeader.longest, payload))
         let found = MiniHeader.Draft.allCases.compactMap { MiniHeader(bytes, draft: $0) }
         func rest(_ header: MiniHeader) -> Int { payload - header.count - header.sizes.total }
         guard let header = found.first(where: { rest($0) == 0 }) ?? found.first(where: { rest($0) > 0 }) else {
             if !found.isEmpty { throw .corrupt("the 'mini' box is smaller than what it holds", at: start) }
-            if bytes.count == payload { throw .corrupt("the 'mini' box ends in its header", at: start) }
-            throw reader.source.isComplete ? .truncated() : .needsInput
+            throw .corrupt("the 'mini' box ends in its header", at: start)
         }
         reader.offset = start + header.count
         return header
