@@ -6,6 +6,9 @@
 /// - Source: `ld.so(8)`.
 final class LibraryResolver {
     private var found: [String: String?] = [:]
+    private var mapped: [String: Bool] = [:]
+    /// Libraries by path that lack nothing, nor do those they need.
+    private var complete: Set<String> = []
     private lazy var cache = LoaderCache()
 
     private static let maxLibraries = 512
@@ -19,33 +22,45 @@ final class LibraryResolver {
     /// The names that cannot be found, each with what needs it; empty when all is there.
     func missing(for image: ELFImage, in folder: String) -> [(library: String, neededBy: String?)] {
         var visited: Set<String> = []
-        return missing(image, folder, neededBy: nil, inherited: [], &visited)
+        var paths: Set<String> = []
+        let result = missing(image, folder, neededBy: nil, &visited, &paths)
+        if result.isEmpty { complete.formUnion(paths) }
+        return result
     }
 
     /// Whether a library of the plugin is only found relative to the plugin's own place.
     func needsOrigin(_ image: ELFImage, in folder: String) -> Bool {
         image.runPath.contains { $0.hasPrefix("$ORIGIN") || $0.hasPrefix("${ORIGIN}") }
-            && image.needed.contains { locate($0, runPath: [], folder: folder) == nil && !isMapped($0) }
+            && image.needed.contains { locate($0, runPath: [], folder: folder) == nil && !isInProcess($0) }
     }
 
     private func missing(
-        _ image: ELFImage, _ folder: String, neededBy: String?, inherited: [String], _ visited: inout Set<String>
+        _ image: ELFImage, _ folder: String, neededBy: String?, _ visited: inout Set<String>, _ paths: inout Set<String>
     ) -> [(library: String, neededBy: String?)] {
         var result: [(library: String, neededBy: String?)] = []
         // Real plugins need a few dozen; a chain without end is somebody's trap.
         for name in image.needed where visited.count < Self.maxLibraries && visited.insert(name).inserted {
-            if isMapped(name) { continue }
             guard let path = locate(name, runPath: image.runPath, folder: folder) else {
-                result.append((name, neededBy))
+                if !isInProcess(name) { result.append((name, neededBy)) }
                 continue
             }
+            if complete.contains(path) { continue }
             guard let file = try? File(reading: path), let status = try? file.status(),
                 let library = try? ELFImage(file, size: status.size)
             else { continue }
             let place = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-            result += missing(library, place, neededBy: name, inherited: [], &visited)
+            paths.insert(path)
+            result += missing(library, place, neededBy: name, &visited, &paths)
         }
         return result
+    }
+
+    /// Whether a library of that name is there already; asking the loader makes it look through all its folders.
+    private func isInProcess(_ name: String) -> Bool {
+        if let known = mapped[name] { return known }
+        let answer = isMapped(name)
+        mapped[name] = answer
+        return answer
     }
 
     private func locate(_ name: String, runPath: [String], folder: String) -> String? {
