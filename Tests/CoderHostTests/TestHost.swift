@@ -109,6 +109,7 @@ final class ScriptedCoder: ImageCoder {
     private let count = Mutex(0)
     private let decodes = Mutex<[Int]>([])
     private let canSeek: Bool
+    private let neverEnds: Bool
 
     /// How many decoders were asked for.
     var sessions: Int { count.withLock { $0 } }
@@ -119,9 +120,11 @@ final class ScriptedCoder: ImageCoder {
         _ id: String, signature: [UInt8] = Array("BAD!".utf8), priority: Int = 100,
         roles: CoderRoles = [.decode, .encode],
         format: PixelFormat = .rgba8, size: PixelSize = PixelSize(1, 1), frames: [Frame]? = nil,
-        failure: CoderError? = nil, loopCount: LoopCount = .unknown, canSeek: Bool = true
+        failure: CoderError? = nil, loopCount: LoopCount = .unknown, canSeek: Bool = true, claims: Int? = nil,
+        neverEnds: Bool = false
     ) {
         self.canSeek = canSeek
+        self.neverEnds = neverEnds
         let mask = [UInt8](repeating: 0xFF, count: signature.count)
         descriptor = CoderDescriptor(
             id: id, version: "1", tier: .user, roles: roles,
@@ -131,14 +134,14 @@ final class ScriptedCoder: ImageCoder {
                     signatures: [Signature(rules: [.bytes(at: 0, signature, mask: mask)], rank: 0)])
             ], priority: priority)
         self.frames = frames ?? [(FrameInfo(index: 0, rect: PixelRect(size)), [1, 2, 3, 4])]
-        info = ImageInfo(size: size, nativeFormat: format, frameCount: self.frames.count, loopCount: loopCount)
+        info = ImageInfo(size: size, nativeFormat: format, frameCount: claims ?? self.frames.count, loopCount: loopCount)
         self.failure = failure
         self.format = format
     }
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
         count.withLock { $0 += 1 }
-        return Decoder(info: info, frames: frames, failure: failure, format: format, canSeek: canSeek) { index in
+        return Decoder(info: info, frames: frames, failure: failure, format: format, canSeek: canSeek, neverEnds: neverEnds) { index in
             self.decodes.withLock { $0.append(index) }
         }
     }
@@ -151,14 +154,16 @@ final class ScriptedCoder: ImageCoder {
         let failure: CoderError?
         let format: PixelFormat
         let canSeek: Bool
+        let neverEnds: Bool
         let onDecode: (Int) -> Void
         var next = 0
 
         init(
             info: ImageInfo, frames: [Frame], failure: CoderError?, format: PixelFormat, canSeek: Bool,
-            onDecode: @escaping (Int) -> Void
+            neverEnds: Bool, onDecode: @escaping (Int) -> Void
         ) {
             self.canSeek = canSeek
+            self.neverEnds = neverEnds
             self.onDecode = onDecode
             self.info = info
             self.frames = frames
@@ -173,6 +178,7 @@ final class ScriptedCoder: ImageCoder {
         func pixelFormats() throws(CoderError) -> [PixelFormat] { [format] }
         func nextFrame() throws(CoderError) -> FrameInfo? {
             // Behind the last frame it stays where it is, as the contract says.
+            if next == frames.count && neverEnds { throw .needsInput }
             guard next < frames.count else { return nil }
             next += 1
             return frames[next - 1].info

@@ -101,6 +101,7 @@ struct GIFScanner {
     mutating func keepOpenFrame() -> Bool {
         guard let openFrame, !openFrame.rect.isEmpty else { return false }
         closeFrame()
+        warnings.append("the file ends without a trailer")
         isFinished = true
         return true
     }

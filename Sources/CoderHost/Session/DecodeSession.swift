@@ -99,12 +99,13 @@ public final class DecodeSession {
             throw .invalidArgument(
                 "there is no frame \(index)", hint: "it has \(knownFrameCount), counted from 0")
         }
-        if info.frameCount == 1 { return (frame, try decodeImage()) }
+        // Later ones there may be all the same: what a coder counts is not always what it delivers.
+        if info.frameCount == 1, index == 0 { return (frame, try decodeImage()) }
         return (frame, try sequence.picture(of: index, keeping: wants, onTheWay: keep))
     }
 
     /// How many frames are drawn to see frame `index`, which was met: 1 unless it costs a replay.
-    func replayCount(of index: Int) -> Int { info.frameCount == 1 ? 1 : sequence.replayCount(of: index) }
+    func replayCount(of index: Int) -> Int { info.frameCount == 1 && index == 0 ? 1 : sequence.replayCount(of: index) }
 
     /// Decodes frame `index` as it is stored, without anything below it; nil when it covers no pixel.
     public func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {

@@ -80,6 +80,8 @@ final class FrameSequence {
         case nil: break
         }
         let wanted = timeline.count
+        // Asked in advance: the last bytes may arrive while the coder looks.
+        let nothingMoreComes = isComplete()
         _ = try decoder()
         do throws(CoderError) {
             while position <= wanted {
@@ -89,6 +91,8 @@ final class FrameSequence {
                 }
             }
         } catch {
+            // A coder that goes on waiting would never come to an end.
+            let error = error.code == .needsInput && nothingMoreComes ? CoderError.truncated() : error
             // What was asked of it is no fault of the file.
             if ![.needsInput, .cancelled, .deadlineExceeded].contains(error.code) { end = .failure(error) }
             throw error
@@ -148,6 +152,7 @@ final class FrameSequence {
         if limits.maxPixels > 0, area > limits.maxPixels {
             throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
+        if !PixelRect(info.size).contains(rect) { try LimitCheck.examineBytes(of: rect.size, canvasFormat, limits) }
     }
 
     // MARK: Standing at a frame
@@ -275,7 +280,13 @@ final class FrameSequence {
         var open = compositor.place(ofOpenFrame: 0)
         if open == nil { open = try compositor.begin(frame, format: try deliveredFormat()) }
         follows = 0
-        guard let place = open else { return nil }
+        guard let place = open else {
+            // It covers nothing: the canvas is all there is to see.
+            shown = 0
+            follows = 1
+            firstWasGiven = true
+            return (compositor.canvas, PixelRect(info.size), true)
+        }
         switch try decode(place, wantsPartial: true) {
         case .complete:
             try compositor.finish()

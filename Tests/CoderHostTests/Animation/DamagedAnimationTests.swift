@@ -126,6 +126,25 @@ import Testing
         }
     }
 
+    @Test func `with an empty first frame are whole all the same`() throws {
+        let bytes = GIF.head(2, 2) + GIF.frame(0, 0, 0, 0, []) + GIF.frame(0, 0, 2, 2, [1, 1, 1, 1]) + GIF.end
+        let picture = try ProgressiveImage(manager: Bench.manager, name: "a.gif")
+        try picture.append(bytes)
+        picture.finish()
+        let first = try picture.update { ($0.pixels.bytes, $0.isComplete) }
+
+        #expect(first?.0.allSatisfy { $0 == 0 } == true && first?.1 == true && picture.isPictureComplete)
+        #expect(picture.image?.frameCount == 2)
+    }
+
+    @Test func `with a frame larger than memory may be are refused, however small the canvas is`() {
+        var limits = DecodeLimits.default
+        limits.maxDecodedBytes = 16 << 20
+        let seen = see(Self.gif(GIF.frame(0, 0, 60000, 4000, [3])), limits: limits)
+
+        #expect(seen.problem == .limitExceeded)
+    }
+
     // MARK: Numbers at their limits
 
     @Test func `say how often they are played, at the limits too`() {

@@ -113,6 +113,24 @@ import Testing
         #expect(coder.decoded == Array(frames.indices))
     }
 
+    @Test func `shows every frame of a coder that counts fewer`() throws {
+        let frames = (0..<3).map {
+            (FrameInfo(index: $0, rect: PixelRect(Self.size)), [UInt8](repeating: UInt8($0 + 1), count: 4))
+        }
+        let session = try Self.open(
+            ScriptedCoder("few", roles: [.decode, .animation], size: Self.size, frames: frames, claims: 1))
+
+        for index in [2, 0, 1] { #expect(try session.decodeFrame(index).pixels.packed.first == UInt8(index + 1)) }
+    }
+
+    @Test func `ends where a coder waits for what never comes`() throws {
+        let frame = FrameInfo(index: 0, rect: PixelRect(Self.size))
+        let coder = ScriptedCoder("waits", size: Self.size, frames: [(frame, [1, 2, 3, 4])], claims: 2, neverEnds: true)
+
+        guard case .failure(let error) = try Self.open(coder).findFrames() else { throw CoderError(.misuse, "no end") }
+        #expect(error.code == .truncated)
+    }
+
     @Test(arguments: 0..<40, [true, false]) func `shows the same in any order`(seed: Int, canSeek: Bool) throws {
         let frames = Self.frames(30, seed: UInt64(seed))
         let inOrder = try Self.open(ScriptedCoder("a", size: Self.size, frames: frames))
