@@ -20,7 +20,7 @@ struct ChangedRect: Equatable {
 /// The pixels an encoder works on: what is to be seen, and what a viewer has on its canvas.
 struct FrameCanvas {
     /// What the pictures take together; pictures that are the same share their memory.
-    static let bytesPerPixel = (still: 10, animation: 19)
+    static let bytesPerPixel = (still: 10, animation: 19, keys: 8)
 
     let width: Int
     let height: Int
@@ -40,6 +40,8 @@ struct FrameCanvas {
     var nextChange: ChangedRect?
     /// Where `source` differs from `prior`, if that is known.
     var knownChange: ChangedRect?
+    /// Keys of `source` and of `shown`; nil where these are the colours.
+    private var keys: (source: [UInt32], shown: [UInt32])?
     private(set) var nextHasHoles = false
     let mayHaveHoles: Bool
 
@@ -57,6 +59,18 @@ struct FrameCanvas {
     func place(_ x: Int, _ y: Int) -> Int { y * width + x }
 
     var whole: ChangedRect { ChangedRect(left: 0, top: 0, right: width - 1, bottom: height - 1) }
+
+    /// What to measure distances by: keys of `source`, and of `shown`, as of the last call of ``measure(_:in:)``.
+    var wanted: [UInt32] { keys?.source ?? source }
+    var seen: [UInt32] { keys?.shown ?? shown }
+
+    /// Finds the keys of a rectangle.
+    mutating func measure(_ metric: ColorMetric, in rect: ChangedRect) {
+        if metric.isRGB { return }
+        let places = place(0, rect.top)..<place(0, rect.bottom + 1)
+        keys = nil
+        keys = (metric.keys(source, in: places), metric.keys(shown, in: places))
+    }
 
     /// Where two of the pictures differ.
     func difference(_ a: [UInt32], _ b: [UInt32]) -> ChangedRect? {

@@ -24,6 +24,7 @@ enum FrameIndexer {
         _ canvas: inout FrameCanvas, in rect: ChangedRect, _ nearest: NearestColors, skip: UInt8, tolerance: Int32
     ) -> ChangedRect? {
         var drawn: ChangedRect?
+        let (wanted, seen) = (canvas.wanted, canvas.seen)
         for y in rect.rows {
             var (first, last) = (-1, -1)
             for x in rect.left...rect.right {
@@ -33,10 +34,10 @@ enum FrameIndexer {
                     canvas.indices[place] = skip
                     continue
                 }
-                let (index, distance) = nearest.nearest(color)
-                let shown = canvas.shown[place]
+                let (index, distance) = nearest.nearest(wanted[place])
+                let shown = seen[place]
                 if shown != ColorTable.transparent,
-                    NearestColors.distance(shown, color) <= distance &+ tolerance
+                    NearestColors.distance(shown, wanted[place]) <= distance &+ tolerance
                 {
                     canvas.indices[place] = skip
                     continue

@@ -65,6 +65,7 @@ struct FrameStream {
                 FrameIndexer.ordered(&canvas, in: rect, nearest, skip: skip, strength: palette.spacing)
             case .diffusion: FrameIndexer.diffusion(&canvas, in: rect, nearest, skip: skip)
             case .none, .auto:
+                canvas.measure(settings.distance.metric, in: rect)
                 drawn = FrameIndexer.nearest(
                     &canvas, in: rect, nearest, skip: skip, tolerance: isFirst ? 0 : palette.tolerance)
                 drawn = isFirst ? rect : ChangedRect.union(drawn, leaving.cleared)
@@ -140,9 +141,9 @@ struct FrameStream {
         let bits = max(2, FramePalette.bits(Int(symbols.max() ?? 0) + 1))
         let isLossy = palette.tolerance > 0
         let choices = PixelChoices(
-            source: canvas.source, prior: canvas.prior, shown: canvas.shown, table: palette.table,
-            nearest: isLossy ? palette.nearest : nil, tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect,
-            canvasWidth: canvas.width)
+            source: canvas.source, prior: canvas.prior, shown: canvas.shown, wanted: canvas.wanted,
+            seen: canvas.seen, table: palette.table, nearest: isLossy ? palette.nearest : nil, tolerance: palette.tolerance,
+            indexLimit: 1 << bits, rect: rect, canvasWidth: canvas.width)
         let packing = FramePacking(packer: packer, choices: choices, bits: bits, host: host)
         choices.closeGaps(&symbols)
         if isStill || palette.meanError >= 1 {
