@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test install uninstall bench clean
+.PHONY: help setup run build test tsan install uninstall bench clean
 # Two targets in one command line would be two builds at once.
 .NOTPARALLEL:
 
@@ -31,6 +31,14 @@ test: setup ## set up, build everything with its tests, run them, then the share
 	@# Without the thousand lines that say that a test has begun.
 	swift test --skip-build 2>&1 | sed '/^◇/d'
 	@.ci/corpus '$(CORPUS)'
+
+# The sanitizer knows the locks of the C library only; plugins take the rest of what they need from the executable.
+TSAN := --sanitize=thread --build-path .build/tsan -Xswiftc -DTHREAD_SANITIZER $(addprefix \
+	-Xlinker --export-dynamic-symbol=__tsan_,external_write ignore_thread_begin ignore_thread_end)
+
+tsan: setup ## run the tests with many threads under the thread sanitizer (builds everything once more)
+	swift build $(TSAN) --build-tests
+	TSAN_OPTIONS=halt_on_error=1 swift test $(TSAN) --skip-build --filter 'on many threads'
 
 install: $(if $(wildcard .build/release/coderhost),,build) ## install what is built (builds if nothing is) under PREFIX
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install

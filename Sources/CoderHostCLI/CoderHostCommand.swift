@@ -86,9 +86,11 @@ struct CoderHostCommand {
             Commands:
 
             """
+        let width = commands.map { $0.specification.name.count }.max() ?? 0
         for command in commands {
             let name = command.specification.name
-            text += "  \(name)\(String(repeating: " ", count: 10 - name.count))\(command.specification.summary)\n"
+            let gap = String(repeating: " ", count: width + 2 - name.count)
+            text += "  \(name)\(gap)\(command.specification.summary)\n"
         }
         text += """
 

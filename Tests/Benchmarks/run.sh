@@ -1,5 +1,5 @@
 #!/bin/bash
-# Measures coderhost, beside plain C programs that use the same libraries.
+# Measures coderhost, beside plain C programs that use the same libraries and other tools that are installed.
 #
 #   Tests/Benchmarks/run.sh [WORKDIR]
 #
@@ -34,14 +34,38 @@ for name, across, down in ("photo12", 25, 25), ("photo4", 14, 14):
     with open(f"{sys.argv[2]}/{name}.ppm", "wb") as out:
         out.write(b"P6\n%d %d\n255\n" % (width * across, height * down))
         out.write(b"".join(row * across for row in rows) * down)
+# A block that wanders over a picture.
+still = b"".join(row * 3 for row in rows) * 3
+for number in range(100):
+    picture = bytearray(still)
+    for y in range(height):
+        at = ((y + 2 * number) * 3 * width + 3 * number) * 3
+        picture[at:at + width * 3] = bytes(255 - value for value in rows[y])
+    with open(f"{sys.argv[2]}/f{number:03}.ppm", "wb") as out:
+        out.write(b"P6\n480 360\n255\n" + picture)
 PY
+    mkdir -p "$inputs/frames"
+    local picture
+    for picture in "$inputs"/f???.ppm; do
+        "$tool" convert "$picture" -o "$inputs/frames/$(basename "$picture" .ppm).png" --effort 1
+    done
+    rm "$inputs"/f???.ppm
+    "$tool" frames assemble "$inputs"/frames/*.png -o "$inputs/anim.gif" --delay 1/25
+    "$tool" convert "$inputs/anim.gif" -o "$inputs/anim.webp" --lossless
+    "$tool" convert "$inputs/anim.gif" -o "$inputs/anim_lossy.webp" -q 75
+    "$tool" frames assemble "$inputs"/frames/*.png -o "$inputs/anim.apng.png" --delay 1/25 --effort 1
     "$tool" convert "$inputs/photo12.ppm" -o "$inputs/photo12.jpg" -q 90
+    "$tool" convert "$inputs/photo12.ppm" -o "$inputs/photo12p.jpg" -q 90 -O jpeg.progressive=yes
     "$tool" convert "$inputs/photo12.ppm" -o "$inputs/photo12.png"
     "$tool" convert "$inputs/photo12.ppm" -o "$inputs/photo12.webp" -q 80
     "$tool" convert "$inputs/photo12.ppm" -o "$inputs/photo12.heic" -q 60 --effort 1
     "$tool" convert "$inputs/photo4.ppm" -o "$inputs/photo4.avif" -q 60 --effort 1
 }
-complete() { for name in photo12.{jpg,png,webp,heic} photo4.avif; do [ -s "$inputs/$name" ] || return 1; done; }
+complete() {
+    for name in photo12.{jpg,png,webp,heic} photo12p.jpg photo4.avif anim.gif; do
+        [ -s "$inputs/$name" ] || return 1
+    done
+}
 # That folder makes more than is used here, so it may fail behind what is.
 if ! complete && [ -n "${1:-}" ] && [ -x "$shared/inputs.sh" ]; then
     "$shared/inputs.sh" "$work" >"$work/inputs.log" 2>&1 || true
@@ -52,16 +76,20 @@ limits=
 if [ -d "$shared/limits" ]; then
     limits=$scratch/limits
     mkdir "$limits"
-    make -s -C "$shared/limits" B="$limits" "$limits"/{dec_jpeg,dec_png,dec_webp,dec_heif} >"$scratch/limits.log" 2>&1 \
-        || { echo "run.sh: the plain programs cannot be built:" >&2; tail -3 "$scratch/limits.log" >&2; limits=; }
+    for program in dec_jpeg dec_png dec_webp dec_heif dec_gif dec_webpanim dec_apng prog_jpeg; do
+        make -s -C "$shared/limits" B="$limits" "$limits/$program" >"$scratch/limits.log" 2>&1 \
+            || { echo "run.sh: the plain program $program cannot be built:" >&2; tail -3 "$scratch/limits.log" >&2; }
+    done
 fi
 
-# Six plugins of the package, one of a third party, and one that ends the process if it is ever loaded.
+# The plugins of the package, one of a third party, and one that ends the process if it is ever loaded.
 mkdir "$scratch/plugins"
 for source in qoi/qoi bad/constructor-aborts; do
     cc -std=c11 -O2 -shared -fPIC -I Sources/CCoderPlugin/include "Tests/ThirdParty/$source.c" \
         -o "$scratch/plugins/libcoder-${source##*/}.so"
 done
 
-"$python" Tests/Benchmarks/measure.py --tool "$tool" --inputs "$inputs" --pictures Fixtures/pictures \
+"$python" -B Tests/Benchmarks/measure.py --tool "$tool" --inputs "$inputs" --pictures Fixtures/pictures \
     --plugins "$scratch/plugins" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
+"$python" -B Tests/Benchmarks/motion.py --tool "$tool" --inputs "$inputs" --pictures Fixtures/pictures \
+    --scratch "$scratch" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"

@@ -102,7 +102,8 @@ import Testing
         let report = try convert("f.png", "-o", "f.jpg", "--json").documents[0]
         #expect(
             report.keys == [
-                "file", "output", "format", "width", "height", "coder", "encoder", "isolation", "warnings",
+                "file", "output", "format", "width", "height", "coder", "encoder", "incomplete", "isolation",
+                "warnings",
             ])
         // The picture goes to standard output, so the report does not.
         let piped = try convert("f.png", "-o", "-", "-f", "pam", "--json")
@@ -246,7 +247,7 @@ import Testing
 
         #expect(result.status == 69)
         #expect(result.stderr.contains("no usable coder writes xyz"))
-        #expect(result.stderr.contains("formats that can be written: avif, "))
+        #expect(result.stderr.contains("formats that can be written: apng, avif, "))
         #expect(try names() == ["empty.png"])
     }
 

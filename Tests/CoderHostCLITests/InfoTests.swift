@@ -44,7 +44,8 @@ import Testing
         for (index, frame) in document["frames"].list.enumerated() {
             #expect(
                 frame.keys == [
-                    "index", "x", "y", "width", "height", "duration_ms", "blend", "disposal", "pixel_sha256",
+                    "index", "x", "y", "width", "height", "duration_ms", "duration", "blend", "disposal", "key_frame",
+                    "pixel_sha256",
                 ])
             #expect(frame["index"].integer == index)
         }

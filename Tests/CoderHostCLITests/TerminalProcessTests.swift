@@ -158,7 +158,7 @@ import Testing
         #expect(result.status == 64)
         #expect(result.stdout.isEmpty)
         #expect(result.stderr.contains("standard output is no terminal"))
-        #expect(result.stderr.contains("coderhost convert"))
+        #expect(result.stderr.contains("coderhost frames extract"))
     }
 
     static let mistakes = [

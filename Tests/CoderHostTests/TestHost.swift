@@ -4,6 +4,11 @@ import TestSupport
 
 @testable import CoderHost
 
+#if THREAD_SANITIZER
+/// Of two locks with one name.
+typealias Mutex = CoderHost.Mutex
+#endif
+
 /// A host that looks only at the folders it is given.
 func testHost(
     _ folders: String..., administration: [String] = [], limits: DecodeLimits = .default, follows: Bool = false
@@ -167,8 +172,10 @@ final class ScriptedCoder: ImageCoder {
         }
         func pixelFormats() throws(CoderError) -> [PixelFormat] { [format] }
         func nextFrame() throws(CoderError) -> FrameInfo? {
+            // Behind the last frame it stays where it is, as the contract says.
+            guard next < frames.count else { return nil }
             next += 1
-            return next <= frames.count ? frames[next - 1].info : nil
+            return frames[next - 1].info
         }
         func seek(toFrame index: Int) throws(CoderError) -> Int {
             guard canSeek else { throw .unsupported("seeking") }

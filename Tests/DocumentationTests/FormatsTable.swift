@@ -28,22 +28,47 @@ enum FormatsTable {
             ["\(Repository.products)/coderhost", "list", "--json"],
             environment: ["CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere"])
         let list = try JSONDecoder().decode(List.self, from: Data(answer.output))
-        var rows: [String] = []
+        var rows: [String: Row] = [:]
         for plugin in list.plugins {
             for coder in plugin.coders ?? [] {
                 for format in coder.formats {
-                    func yes(_ role: String) -> String { coder.roles.contains(role) ? "yes" : "–" }
-                    let frames = coder.roles.contains("animation") ? "all" : "first"
-                    let carried = coder.metadata.filter { $0 != "orientation" }
-                    rows.append(
-                        "| \(format.name) (`\(format.id)`) | \(format.extensions.joined(separator: " ")) | \(yes("decode")) | "
-                            + "\(yes("encode")) | \(frames) | \(carried.isEmpty ? "–" : carried.joined(separator: " ")) | "
-                            + "\(plugin.libraries?.first?.name ?? "–") |\n")
+                    rows[format.id, default: Row(name: format.name)].add(format, coder, plugin.libraries?.first?.name)
                 }
             }
         }
         return
-            "| Format | Endings | Read | Write | Frames read | Metadata written | Stands on |\n|---|---|---|---|---|---|---|\n"
-            + rows.sorted { $0.lowercased() < $1.lowercased() }.joined()
+            "| Format | Endings | Frames read | Frames written | Metadata written | Stands on |\n|---|---|---|---|---|---|\n"
+            + rows.map { $0.value.line($0.key) }.sorted { $0.lowercased() < $1.lowercased() }.joined()
+    }
+
+    /// What all coders of a format can do together.
+    private struct Row {
+        var name: String
+        var endings: [String] = []
+        var roles: Set<String> = []
+        var metadata: Set<String> = []
+        var libraries: Set<String> = []
+
+        mutating func add(_ format: List.Format, _ coder: List.Coder, _ library: String?) {
+            // "Animated X" is a coder of X.
+            if format.name.count < name.count { name = format.name }
+            endings += format.extensions.filter { !endings.contains($0) }
+            roles.formUnion(coder.roles)
+            metadata.formUnion(coder.metadata)
+            libraries.formUnion([library].compactMap { $0 })
+        }
+
+        func line(_ id: String) -> String {
+            func frames(_ still: String, _ animation: String) -> String {
+                roles.contains(animation) ? "all" : roles.contains(still) ? "first" : "–"
+            }
+            func joined(_ words: some Sequence<String>) -> String {
+                let text = words.joined(separator: " ")
+                return text.isEmpty ? "–" : text
+            }
+            return "| \(name) (`\(id)`) | \(joined(endings)) | \(frames("decode", "animation")) | "
+                + "\(frames("encode", "encode-animation")) | "
+                + "\(joined(metadata.subtracting(["orientation"]).sorted())) | \(joined(libraries.sorted())) |\n"
+        }
     }
 }

@@ -13,7 +13,9 @@ import Testing
         #expect(result.status == status)
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
-        let section = "## coderhost \(words[0]) --json"
+        // The verbs of frames have a section each.
+        let name = words[0] == "frames" ? "frames \(words[1])" : words[0]
+        let section = "## coderhost \(name) --json"
         for line in lines {
             let document = try JSONParser.parse(Array(line.utf8))
             #expect(Self.grammar.difference(document, from: rule, in: section) == nil, "\(line)")
@@ -37,6 +39,55 @@ import Testing
 
         try check(["convert", "--json", "-o", place.file("a.jpg"), "-q", "3", "pictures/rgba.png"], "written")
         try check(["convert", "--json", "-o", place.file("a.jpg"), "nowhere"], "failure", status: 66)
+    }
+
+    @Test func `holds for the frames of every picture`() throws {
+        try check(["frames", "info", "--json"] + Fixture.valid.map(\.name), "animation")
+        try check(["frames", "info", "--json", "--decode", "pictures/three-frames.gif"], "animation")
+        try check(["frames", "info", "--json", "nowhere"], "failure", status: 66)
+    }
+
+    @Test func `holds for an animation that is cut`() throws {
+        let place = TemporaryDirectory()
+        let whole = try #require(readFile(Repository.fixture("apng/three-frames.png")))
+        try #require(writeFile(place.file("cut.png"), Array(whole.dropLast(whole.count / 4))))
+
+        try check(["frames", "info", "--json", place.file("cut.png")], "animation")
+    }
+
+    @Test func `holds for what frames took apart and put together`() throws {
+        let place = TemporaryDirectory()
+        let timing = place.file("timing.json")
+        let pictures = (0..<3).map { place.file("\($0).png") }
+
+        let extract = ["frames", "extract", "--json", "pictures/three-frames.gif", "-o", place.file("{n}.png")]
+        try check(extract + ["--timing", timing], "extraction")
+        let document = try JSONParser.parse(try #require(readFile(timing)))
+        #expect(Self.grammar.difference(document, from: "timing", in: "## coderhost frames extract --json") == nil)
+        let assemble = ["frames", "assemble", "--json", "-o", place.file("a.webp"), "--timing", timing]
+        try check(assemble + pictures, "assembly")
+    }
+
+    @Test func `holds for what a picture shows while it arrives`() throws {
+        let place = TemporaryDirectory()
+        let whole = try #require(readFile(Repository.fixture("pictures/f-progressive.jpg")))
+        try #require(writeFile(place.file("cut.jpg"), Array(whole.dropLast(whole.count / 4))))
+
+        let small = ["progressive", "--json", "--chunk", "100"]
+        try check(small + ["pictures/f-progressive.jpg", "-o", place.file("{n}.png")], "arrival")
+        try check(small + ["pictures/three-frames.gif"], "arrival")
+        try check(small + [place.file("cut.jpg")], "arrival", status: 65)
+    }
+
+    @Test func `holds for what play tells at its end`() throws {
+        let script = "exec '\(Repository.products)/coderhost' play --json --protocol ascii --loop 1 three-frames.gif"
+        let result = try run(
+            ["script", "-qec", script, "/dev/null"], directory: "\(Repository.root)/Fixtures/pictures",
+            environment: ["CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere", "TERM": "xterm"])
+        let line = try #require(result.stdout.split(whereSeparator: \.isNewline).last { $0.contains("\"file\"") })
+        let start = try #require(line.firstIndex(of: "{"))
+        let document = try JSONParser.parse(Array(line[start...].utf8))
+        #expect(Self.grammar.difference(document, from: "playback", in: "## coderhost play --json") == nil, "\(line)")
     }
 
     @Test func `holds for lists, with plugins that work and plugins that do not`() throws {

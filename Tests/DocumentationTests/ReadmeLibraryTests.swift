@@ -22,8 +22,8 @@ private typealias Source = ImageSource
         let picture = Repository.fixture("pictures/three-frames.gif")
         let printed = try Self.example(ImageSource(path: picture))
 
-        #expect(printed.hasPrefix("3 frames of 31x17, "))
-        #expect(printed.hasSuffix(" bytes of PNG"))
+        #expect(printed.hasPrefix("3 frames, the last for 100.0 ms; "))
+        #expect(printed.hasSuffix(" bytes"))
     }
 
     private static func example(_ picture: ImageSource) throws -> String {
@@ -37,12 +37,11 @@ private typealias Source = ImageSource
         // README begins
         let host = CoderHost()
         let source = try ImageSource(path: "three-frames.gif")
-        let seen = try host.manager.withSession(source) { session throws(CoderError) in
-            try session.frames().map { frame throws(CoderError) in try session.decodeFrame(frame.index).pixels.size }
-        }
+        let animation = try AnimatedImage(source, manager: host.manager)
+        let last = try animation.frame(at: animation.frameCount - 1)
         let image = try host.manager.decode(source)
         let png = try host.manager.encode(image, to: "png")
-        print("\(seen.count) frames of \(seen[0]), \(png.count) bytes of PNG")
+        print("\(animation.frameCount) frames, the last for \(last.duration.milliseconds) ms; \(png.count) bytes")
         // README ends
         return printed
     }

@@ -157,7 +157,8 @@ public final class AWebPDecoder: AnimationDecoder {
         let available = session.source.available
         let isWhole = current.bytes.upperBound <= available
         if isWhole, run == nil, area <= Self.pixelsPerSlice {
-            if !isWarm { WebPDecompressor.expect(bytes: area * 4) }
+            // A lossless frame, its transforms and its cache.
+            if !isWarm { WebPDecompressor.expect(bytes: area * 8) }
             isWarm = true
             let reserved = Self.ownBytes(current)
             try session.host.reserve(bytes: reserved)

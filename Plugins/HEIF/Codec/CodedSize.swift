@@ -109,6 +109,8 @@ struct BitReader {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isExhausted: Bool { position > bytes.count * 8 }
+    /// Bytes begun so far.
+    var bytesRead: Int { (position + 7) / 8 }
 
     mutating func skip(_ count: Int) { position += count }
 
@@ -122,6 +124,8 @@ struct BitReader {
         position += count
         return value
     }
+
+    mutating func flag() -> Bool { read(1) == 1 }
 
     /// An unsigned Exp-Golomb number, clamped to 32 bits.
     ///

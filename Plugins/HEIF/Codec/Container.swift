@@ -4,28 +4,44 @@ internal import ImageModel
 /// The boxes at the top of the file, as far as a still picture needs them.
 ///
 ///     ftyp | meta | mdat …        in any order behind ftyp, with others in between
+///     ftyp | mini                 the short form
 ///
-/// - Source: ISO/IEC 14496-12 sections 4.3 and 8.11.1.
-enum Container {
-    /// Finds the `meta` box and reads it.
+/// - Source: ISO/IEC 14496-12 sections 4.3 and 8.11.1; ISO/IEC 23008-12 annex O.
+struct Container {
+    let table: ItemTable
+    /// What libheif is shown in front of the file, so that it finds boxes it knows; empty where it does.
+    var prefix: [UInt8] = []
+
+    /// Finds the `meta` box, or the `mini` box that stands for one, and reads it.
     ///
     /// - Throws: `.notMine` for another kind of file, `.needsInput` until the box is there.
-    static func read(_ source: ByteSource, limits: DecodeLimits) throws(CoderError) -> ItemTable {
+    init(_ session: DecoderSession) throws(CoderError) {
+        let source = session.source
+        let limits = session.limits
         var reader = ByteReader(source)
-        guard try isFileType(&reader) else { throw .notMine() }
+        guard try Self.isFileType(&reader) else { throw .notMine() }
         reader.offset = 0
-        reader.offset = try box(&reader).end ?? source.available
+        let start = try Self.box(&reader)
+        let brands = reader.offset
+        reader.offset = start.end ?? source.available
         var hasMovie = false
         while !(source.isComplete && reader.offset >= source.available) {
-            let (type, end) = try box(&reader)
+            let (type, end) = try Self.box(&reader)
             if type == "meta" {
                 let count = (end ?? source.available) - reader.offset
-                let allowed = limits.maxInputBytes > 0 ? min(limits.maxInputBytes, largest) : largest
+                let allowed = limits.maxInputBytes > 0 ? min(limits.maxInputBytes, Self.largest) : Self.largest
                 if count > allowed { throw .limit("bytes of the meta box", allowed: allowed, requested: count) }
-                return try ItemTable(reader.bytes(count))
+                table = try ItemTable(reader.bytes(count))
+                return
+            }
+            if type == "mini" {
+                let image = try MiniImage(session, reader.offset, end: end, brandsAt: brands)
+                let boxes = MiniBoxes(image)
+                table = try ItemTable(boxes.meta(shift: 0))
+                prefix = boxes.prefix(of: source)
+                return
             }
             if type == "moov" { hasMovie = true }
-            if type == "mini" { throw .unsupported("a file with the short 'mini' header") }
             guard let end else { break }
             reader.offset = end
         }

@@ -13,6 +13,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
 
     private struct Header {
         let table: ItemTable
+        let prefix: [UInt8]
         let picture: Picture
         let thumbnails: [UInt32]
         let info: ImageInfo
@@ -33,7 +34,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
         let header = try readBoxes()
-        try decode(header.picture, of: header.table, thumbnail: 0, into: surface)
+        try decode(header.picture, of: header, thumbnail: 0, into: surface)
         return .complete
     }
 
@@ -48,20 +49,21 @@ public final class HEIFDecoder: ThumbnailDecoder {
         let header = try readBoxes()
         guard header.thumbnails.indices.contains(index) else { throw .invalidArgument("there is no such thumbnail") }
         let picture = try Picture(header.thumbnails[index], in: header.table)
-        try decode(picture, of: header.table, thumbnail: picture.id, into: surface)
+        try decode(picture, of: header, thumbnail: picture.id, into: surface)
     }
 
     // MARK: Header
 
     private func readBoxes() throws(CoderError) -> Header {
         if let header { return header }
-        let table = try Container.read(session.source, limits: session.limits)
+        let container = try Container(session)
+        let table = container.table
         try HeaderGuard(table: table, limits: session.limits).checkBoxes()
         let picture = try Picture(table.primary, in: table)
         let thumbnails = table.sources("thmb", to: picture.id).filter { table.items[$0]?.isImage == true }
         let orientation = MetadataReader(table: table, session: session).storedOrientation(of: picture.id)
         let made = Header(
-            table: table, picture: picture, thumbnails: thumbnails,
+            table: table, prefix: container.prefix, picture: picture, thumbnails: thumbnails,
             info: info(of: picture, thumbnails: thumbnails.count, orientation: orientation))
         header = made
         return made
@@ -78,14 +80,14 @@ public final class HEIFDecoder: ThumbnailDecoder {
     // MARK: Pixels
 
     private func decode(
-        _ picture: Picture, of table: ItemTable, thumbnail: UInt32, into surface: borrowing Surface
+        _ picture: Picture, of header: Header, thumbnail: UInt32, into surface: borrowing Surface
     ) throws(CoderError) {
         guard surface.size == picture.size, picture.formats.contains(surface.format) else {
             throw CoderError(.misuse, "the surface does not fit the picture")
         }
         // libheif finds items anywhere in the file; it cannot wait.
         guard session.source.isComplete else { throw .needsInput }
-        try HeaderGuard(table: table, limits: session.limits).checkItems(in: session.source)
+        try HeaderGuard(table: header.table, limits: session.limits).checkItems(in: session.source)
         try session.host.checkCancellation()
 
         let own = Self.libraryMemory(for: picture, sourceBytes: session.source.available)
@@ -95,7 +97,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
 
         let side = session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20
         let decoder = try HEIFPlanes(
-            session.source, maxSide: side, threads: threads, maxPixels: session.limits.maxPixels)
+            session.source, behind: header.prefix, maxSide: side, threads: threads, maxPixels: session.limits.maxPixels)
         let decoded = try decoder.decode(picture, thumbnail: thumbnail)
         guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")

@@ -42,9 +42,12 @@ struct MetadataReader {
     ///
     ///     | offset 4, big endian | skipped … | II or MM …
     ///
+    /// That of a file with the short header, and of some others, begins with the TIFF header itself.
+    ///
     /// - Source: ISO/IEC 23008-12 section A.2.1.
     static func withoutOffset(_ item: [UInt8]) -> [UInt8]? {
         guard item.count > 4 else { return nil }
+        if item.starts(with: [0x49, 0x49, 0x2A, 0]) || item.starts(with: [0x4D, 0x4D, 0, 0x2A]) { return item }
         let offset = item.prefix(4).reduce(0) { $0 << 8 | Int($1) }
         guard offset < item.count - 4 else { return nil }
         return Array(item[(4 + offset)...])

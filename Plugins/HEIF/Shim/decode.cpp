@@ -6,19 +6,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace {
 
-// The file as libheif reads it where it would refuse the brands: four bytes are shown differently.
-struct Rebranded {
+// The file as libheif reads it where it would refuse it as it is: behind boxes of ours, or with four bytes shown
+// differently.
+struct Disguised {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0, position = 0;
+    std::vector<uint8_t> prefix;
 
     // The first compatible brand (ISO/IEC 14496-12 section 4.3): size 4, "ftyp", major 4, version 4, brands.
     static constexpr uint64_t place = 16;
 
+    uint64_t total() const { return prefix.size() + count; }
+
     // libheif 1.15 serves files with one of four brands; "avis" or "hevc" alone hold a still picture just as well.
     bool is_needed() const
     {
+        if (!prefix.empty()) return true;
         const uint64_t end = count < 8 ? 0 : uint64_t(bytes[0]) << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
         if (end < place + 4 || end > count) return false;
         for (uint64_t at = place; at + 4 <= end; at += 4) {
@@ -29,18 +37,19 @@ struct Rebranded {
         return true;
     }
 
-    static int64_t tell(void *user) { return int64_t(static_cast<Rebranded *>(user)->position); }
+    static int64_t tell(void *user) { return int64_t(static_cast<Disguised *>(user)->position); }
 
     static int read(void *out, size_t size, void *user)
     {
-        auto self = static_cast<Rebranded *>(user);
-        if (size > self->count - self->position) return 1;
-        std::memcpy(out, self->bytes + self->position, size);
-        for (uint64_t i = 0; i < 4; i++) {
-            const uint64_t at = place + i;
-            if (at >= self->position && at - self->position < size) {
-                static_cast<char *>(out)[at - self->position] = "mif1"[i];
-            }
+        auto self = static_cast<Disguised *>(user);
+        if (size > self->total() - self->position) return 1;
+        auto to = static_cast<uint8_t *>(out);
+        const uint64_t start = self->position, front = self->prefix.size();
+        const size_t own = start < front ? size_t(std::min<uint64_t>(front - start, size)) : 0;
+        if (own) std::memcpy(to, self->prefix.data() + start, own);
+        if (size > own) std::memcpy(to + own, self->bytes + (start + own - front), size - own);
+        for (uint64_t at = place; front == 0 && at < place + 4; at++) {
+            if (at >= start && at - start < size) to[at - start] = uint8_t("mif1"[at - place]);
         }
         self->position += size;
         return 0;
@@ -48,26 +57,26 @@ struct Rebranded {
 
     static int seek(int64_t position, void *user)
     {
-        auto self = static_cast<Rebranded *>(user);
-        if (position < 0 || uint64_t(position) > self->count) return 1;
+        auto self = static_cast<Disguised *>(user);
+        if (position < 0 || uint64_t(position) > self->total()) return 1;
         self->position = uint64_t(position);
         return 0;
     }
 
     static heif_reader_grow_status wait(int64_t size, void *user)
     {
-        return size >= 0 && uint64_t(size) <= static_cast<Rebranded *>(user)->count
+        return size >= 0 && uint64_t(size) <= static_cast<Disguised *>(user)->total()
                    ? heif_reader_grow_status_size_reached
                    : heif_reader_grow_status_size_beyond_eof;
     }
 };
 
-const heif_reader rebranding = {1, Rebranded::tell, Rebranded::read, Rebranded::seek, Rebranded::wait};
+const heif_reader disguising = {1, Disguised::tell, Disguised::read, Disguised::seek, Disguised::wait};
 
 }
 
 struct heif_shim_decoder {
-    Rebranded rebranded;
+    Disguised file;
     heif_context *context = nullptr;
     heif_image_handle *primary = nullptr;
     heif_image *image = nullptr;
@@ -82,8 +91,9 @@ struct heif_shim_decoder {
     }
 };
 
-int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, uint32_t threads,
-                       uint64_t max_pixels, heif_shim_decoder **decoder, heif_shim_error *error)
+int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *prefix, uint64_t prefix_count,
+                       uint32_t max_side, uint32_t threads, uint64_t max_pixels, heif_shim_decoder **decoder,
+                       heif_shim_error *error)
 {
     return guarded(error, [&] {
         auto made = std::make_unique<heif_shim_decoder>();
@@ -94,11 +104,12 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, 
         made->settings.threads = threads > 1 ? int(threads) : 1;
         if (max_pixels && max_pixels < made->settings.max_pixels) made->settings.max_pixels = unsigned(max_pixels);
         if (int32_t code = shim_register_decoders(made->context, error)) return code;
-        made->rebranded.bytes = bytes;
-        made->rebranded.count = count;
+        made->file.bytes = bytes;
+        made->file.count = count;
+        if (prefix_count) made->file.prefix.assign(prefix, prefix + prefix_count);
         heif_error result =
-            made->rebranded.is_needed()
-                ? heif_context_read_from_reader(made->context, &rebranding, &made->rebranded, nullptr)
+            made->file.is_needed()
+                ? heif_context_read_from_reader(made->context, &disguising, &made->file, nullptr)
                 : heif_context_read_from_memory_without_copy(made->context, bytes, count, nullptr);
         if (result.code) return report(result, error);
         result = heif_context_get_primary_image_handle(made->context, &made->primary);

@@ -25,10 +25,6 @@ struct pngshim_deflater {
     size_t               count, capacity;
 };
 
-uint32_t pngshim_chunk_crc(uint32_t crc, const uint8_t *bytes, uint64_t count) {
-    return crc32_gzip_refl(crc, bytes, count);
-}
-
 int32_t pngshim_deflater_open(pngshim_deflater **deflater) {
     *deflater = calloc(1, sizeof **deflater);
     return *deflater ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;

@@ -26,13 +26,14 @@ public final class AnimatedImage: Sendable {
 
     /// Opens an animation and meets the frames that are there.
     ///
+    /// - Parameter id: the only coder that is asked; nil asks the best one.
     /// - Throws: what is wrong with the header; `.needsInput` while a growing source has none yet. Damage behind it is
     ///   told by ``problem``.
     public init(
         _ source: ImageSource, manager: CodersManager, options: CoderOptions = CoderOptions(),
-        limits: DecodeLimits? = nil
+        limits: DecodeLimits? = nil, forcing id: String? = nil
     ) throws(CoderError) {
-        let session = try manager.openSession(source, options: options, limits: limits)
+        let session = try manager.openSession(source, options: options, limits: limits, forcing: id)
         info = session.info
         format = session.format
         coder = session.coder.id
@@ -66,13 +67,28 @@ public final class AnimatedImage: Sendable {
     public var frameCount: Int { facts.withLock { $0.frames.count } }
     /// Whether no further frame will come.
     public var isComplete: Bool { facts.withLock { $0.end != .needsInput } }
-    public var isAnimated: Bool { frameCount > 1 || info.isAnimated && !isComplete }
+    public var isAnimated: Bool {
+        let extent = self.extent
+        return extent.frameCount > 1 || info.isAnimated && !extent.isComplete
+    }
     /// What is wrong behind the last frame, if anything is.
     public var problem: CoderError? {
         facts.withLock { if case .failure(let error) = $0.end { error } else { nil } }
     }
     public var loopCount: LoopCount { info.loopCount }
     public var size: PixelSize { info.size }
+    /// The orientation that still has to be applied to every frame.
+    public var pendingOrientation: Orientation { info.orientationApplied ? .up : info.orientation ?? .up }
+
+    /// ``frameCount`` and ``isComplete`` of the same moment: the last frame and the end arrive together.
+    var extent: (frameCount: Int, isComplete: Bool) {
+        facts.withLock { ($0.frames.count, $0.end != .needsInput) }
+    }
+
+    /// Durations of frames that were met.
+    func durations(_ range: Range<Int>) -> [FrameDuration] {
+        facts.withLock { $0.frames[range.clamped(to: 0..<$0.frames.count)].map(\.duration) }
+    }
 
     /// The facts of frame `index`.
     ///
@@ -100,13 +116,48 @@ public final class AnimatedImage: Sendable {
 
     /// Decodes frame `index` as it is seen, unless the pool has it.
     ///
-    /// One after the other they cost one frame each, any other one a replay from its nearest key frame.
+    /// One after the other they cost one frame each, any other one a replay from its nearest key frame. What a player
+    /// needs soon goes to the pool, the frames passed in a replay, too: backwards every one of them would be a replay.
+    /// - Throws: `.needsInput` while only a part of the first frame has arrived.
     public func frame(at index: Int) throws(CoderError) -> ImageFrame {
         if let pooled = pool.frame(at: index) { return pooled }
-        let duration = try duration(at: index)
+        _ = try frameInfo(at: index)
         return try session.withLock { session throws(CoderError) in
-            session.context.restartClock()
-            return ImageFrame(try session.decodeFrame(index).pixels, duration: duration)
+            // Somebody else may have decoded it while this one waited.
+            if let pooled = pool.frame(at: index) { return pooled }
+            let frame = try decode(index, session)
+            if pool.needs(index, bytesPerFrame: bytesPerFrame) { pool.store(frame, at: index) }
+            return frame
+        }
+    }
+
+    private func decode(_ index: Int, _ session: DecodeSession) throws(CoderError) -> ImageFrame {
+        session.context.restartClock()
+        let bytes = bytesPerFrame
+        let (info, pixels) = try session.decodeFrame(
+            index, keeping: { pool.needs($0, bytesPerFrame: bytes) },
+            onTheWay: { info, pixels in
+                pool.store(ImageFrame(pixels, duration: info.duration), at: info.index)
+            })
+        return ImageFrame(pixels, duration: info.duration)
+    }
+
+    /// Decodes the frame that some player needs soonest and that fits into the pool; false when there is none.
+    ///
+    /// A frame that costs a replay waits until the replay serves several frames, or the frame is the next one.
+    /// - Concurrency: any thread; meant for one that has nothing else to do.
+    @discardableResult
+    public func prepareNext() throws(CoderError) -> Bool {
+        if pool.missing(bytesPerFrame: bytesPerFrame, within: frameCount).isEmpty { return false }
+        return try session.withLock { session throws(CoderError) in
+            let missing = pool.missing(bytesPerFrame: bytesPerFrame, within: frameCount)
+            let costs = missing.map { session.replayCount(of: $0.index) }
+            // With several players those come first that cost no replay, lest it goes to and fro between them.
+            guard let choice = costs.firstIndex(of: 1) ?? missing.indices.first(where: { missing[$0].pays(costs[$0]) })
+            else { return false }
+            let index = missing[choice].index
+            pool.store(try decode(index, session), at: index)
+            return true
         }
     }
 

@@ -16,7 +16,8 @@ struct FrameOrder: Sendable, Hashable {
     private(set) var index: Int
     /// Plays that were finished.
     private(set) var loop = 0
-    private var isRising: Bool
+    /// Whether the next frame is a later one of the file.
+    private(set) var isRising: Bool
     /// Frames there are now.
     private(set) var frameCount: Int
     /// Plays in all; 0 for ever.
@@ -53,6 +54,16 @@ struct FrameOrder: Sendable, Hashable {
         isRising = mode == .normal || mode == .bounce
     }
 
+    /// Plays on in the other direction from here.
+    mutating func turnRound() {
+        switch mode {
+        case .normal: change(to: .reverse)
+        case .reverse: change(to: .normal)
+        // A play still ends where the mode says.
+        case .bounce, .reversedBounce: isRising.toggle()
+        }
+    }
+
     /// Notes frames that have arrived.
     mutating func grow(to count: Int, isComplete: Bool) {
         frameCount = max(frameCount, count)
@@ -68,6 +79,8 @@ struct FrameOrder: Sendable, Hashable {
         case .normal: return go(index < last, to: index + 1, else: 0)
         case .reverse: return go(index > 0, to: index - 1, else: last)
         case .bounce, .reversedBounce:
+            // One frame is there and back at the same time.
+            if last == 0 { return go(false, to: 0, else: 0) }
             let turns = isRising ? index >= last : index <= 0
             // A play ends where it began, after the way there and back.
             let isEnd = turns && isRising == (mode == .reversedBounce)

@@ -69,6 +69,13 @@ public final class FramePool: Sendable {
         }
     }
 
+    /// Whether a frame is missing that some player needs before a full pool would have been shown.
+    func needs(_ index: Int, bytesPerFrame: Int) -> Bool {
+        state.withLock { state in
+            state.frames[index] == nil && Self.steps(to: index, state) < state.budget / max(1, bytesPerFrame)
+        }
+    }
+
     /// Frames that are shown before this one is needed, by the player that needs it first.
     private static func steps(to index: Int, _ state: State) -> Int {
         state.demands.values.reduce(.max) { min($0, $1.steps(to: index)) }
@@ -89,24 +96,45 @@ public final class FramePool: Sendable {
 
     func remove(_ id: Int) { _ = state.withLock { $0.demands.removeValue(forKey: id) } }
 
-    /// The frame that is needed soonest, is not there, and would be kept; nil: there is nothing to prepare.
-    func nextMissing(bytesPerFrame: Int, within lookAhead: Int) -> Int? {
+    /// A frame that is not there and would be kept.
+    struct Missing: Sendable, Hashable {
+        var index: Int
+        /// Frames that are shown before it is needed.
+        var steps: Int
+        /// Frames that the player misses among the next ones.
+        var gain: Int
+        /// How many next ones; its part of the pool.
+        var share: Int
+        /// Whether there is room without letting another frame go.
+        var hasRoom: Bool
+
+        /// Whether it is time for a replay of `cost` frames: not for one frame out of many, as long as another is next.
+        func pays(_ cost: Int) -> Bool { hasRoom || steps <= 1 || 2 * gain >= min(cost, share) }
+    }
+
+    /// What each player misses first, the frame that is needed soonest before the others.
+    func missing(bytesPerFrame: Int, within lookAhead: Int) -> [Missing] {
         state.withLock { state in
-            var best: (steps: Int, index: Int)?
+            let bytes = max(1, bytesPerFrame)
+            let share = max(1, state.budget / bytes / max(1, state.demands.count))
+            let hasRoom = state.bytes + bytes <= state.budget
+            // Something less useful has to be there to make room.
+            let worst = hasRoom ? .max : state.frames.keys.map { Self.steps(to: $0, state) }.max() ?? 0
+            var result: [Missing] = []
             for order in state.demands.values {
                 var place = order
+                var first: Missing?
                 for steps in 1...max(1, lookAhead) {
-                    guard place.advance() else { break }
+                    guard place.advance(), steps < worst, first == nil || steps < share else { break }
                     if state.frames[place.index] != nil { continue }
-                    if steps < best?.steps ?? .max { best = (steps, place.index) }
-                    break
+                    var found =
+                        first ?? Missing(index: place.index, steps: steps, gain: 0, share: share, hasRoom: hasRoom)
+                    found.gain += 1
+                    first = found
                 }
+                if let first { result.append(first) }
             }
-            guard let best else { return nil }
-            if state.bytes + bytesPerFrame <= state.budget { return best.index }
-            // Something less useful has to be there to make room.
-            let worst = state.frames.keys.map { Self.steps(to: $0, state) }.max() ?? 0
-            return worst > best.steps ? best.index : nil
+            return result.sorted { ($0.steps, $0.index) < ($1.steps, $1.index) }
         }
     }
 }

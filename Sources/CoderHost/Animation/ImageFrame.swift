@@ -17,7 +17,8 @@ public struct ImageFrame: Sendable {
 public enum DurationPolicy: Sendable, Hashable {
     /// What browsers do: below 11 ms a frame is shown for 100 ms, because writers of old meant "as usual" by it.
     case browser
-    /// As stored; a frame without a duration is passed over at once.
+    /// As stored: a frame of no duration is passed over at once. One whose duration is not stored at all is shown for
+    /// 100 ms.
     case exact
 
     private static let shortest = 11_000_000
@@ -25,9 +26,8 @@ public enum DurationPolicy: Sendable, Hashable {
 
     /// Nanoseconds a frame is shown.
     public func nanoseconds(_ duration: FrameDuration) -> Int {
-        let stored =
-            duration.denominator == 0
-            ? 0 : Int(UInt64(duration.numerator) * 1_000_000_000 / UInt64(duration.denominator))
+        if duration.denominator == 0 { return Self.usual }
+        let stored = Int(UInt64(duration.numerator) * 1_000_000_000 / UInt64(duration.denominator))
         return self == .browser && stored < Self.shortest ? Self.usual : stored
     }
 }

@@ -26,22 +26,11 @@ import ImageModel
         self.source = source
         services = ServicesTable(context)
         let table = services
-        var call = ContractCall()
-        var opened: OpaquePointer?
-        let status = unsafe withOptions(context.options) { options in
-            plugin.enter {
-                unsafe api.open(
-                    coder.pointer, table.servicesPointer, table.limitsPointer, options, &opened, &call.error)
-            }
+        unsafe handle = unsafe try openSession(of: plugin, id, context.options) { options, opened, error in
+            unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, opened, error)
+        } close: { opened in
+            unsafe api.close(opened)
         }
-        if let failure = call.failure(status, coder: id) {
-            if let opened = unsafe opened { plugin.enter { unsafe api.close(opened) } }
-            throw failure
-        }
-        guard let opened = unsafe opened else {
-            throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
-        }
-        unsafe handle = opened
         unsafe sourceTable = .allocate(capacity: 1)
         unsafe sourceTable.initialize(to: source.storage.contract())
         unsafe try run { error in unsafe self.api.set_source(self.handle, self.sourceTable, error) }
@@ -190,6 +179,30 @@ import ImageModel
             unsafe try run { error in unsafe table.decode(self.handle, number, surface, error) }
         }
     }
+}
+
+/// Opens a session of a plugin, and closes what it opened although it failed.
+@unsafe
+func openSession(
+    of plugin: LoadedPlugin, _ id: String, _ options: CoderOptions,
+    _ open: (
+        UnsafePointer<cpi_options>?, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<cpi_error>
+    ) -> cpi_status,
+    close: (OpaquePointer) -> Void
+) throws(CoderError) -> OpaquePointer {
+    var call = ContractCall()
+    var opened: OpaquePointer?
+    let status = unsafe withOptions(options) { options in
+        plugin.enter { unsafe open(options, &opened, &call.error) }
+    }
+    if let failure = call.failure(status, coder: id) {
+        if let opened = unsafe opened { plugin.enter { unsafe close(opened) } }
+        throw failure
+    }
+    guard let opened = unsafe opened else {
+        throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
+    }
+    return unsafe opened
 }
 
 /// Lends a rectangle of a buffer to a plugin for one call.

@@ -19,22 +19,11 @@ import ImageModel
         self.id = id
         services = ServicesTable(context)
         let table = services
-        var call = ContractCall()
-        var opened: OpaquePointer?
-        let status = unsafe withOptions(context.options) { options in
-            plugin.enter {
-                unsafe api.open(
-                    coder.pointer, table.servicesPointer, table.limitsPointer, options, &opened, &call.error)
-            }
+        unsafe handle = unsafe try openSession(of: plugin, id, context.options) { options, opened, error in
+            unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, opened, error)
+        } close: { opened in
+            unsafe api.close(opened)
         }
-        if let failure = call.failure(status, coder: id) {
-            if let opened = unsafe opened { plugin.enter { unsafe api.close(opened) } }
-            throw failure
-        }
-        guard let opened = unsafe opened else {
-            throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
-        }
-        unsafe handle = opened
     }
 
     deinit { plugin.enter { unsafe api.close(handle) } }

@@ -21,6 +21,7 @@ public protocol FrameDecoder: AnyObject {
     /// What `decode` can fill, best first; the native format is the first.
     func pixelFormats() throws(CoderError) -> [PixelFormat]
     func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize
+    /// Goes to the next frame; nil behind the last, which stays the one that `decode` decodes.
     func nextFrame() throws(CoderError) -> FrameInfo?
     /// Arranges that `nextFrame` answers this frame or an earlier one that has to be decoded first, and says which.
     func seek(toFrame index: Int) throws(CoderError) -> Int

@@ -71,8 +71,10 @@ public final class DecodeSession {
 
     /// The facts of frame `index`; nil when there are fewer frames.
     public func frameInfo(_ index: Int) throws(CoderError) -> FrameInfo? {
-        // A still is not asked for a second frame: it would have to be opened again to decode the first.
-        if index < 0 || index > 0 && info.frameCount == 1 { return nil }
+        if index < 0 { return nil }
+        // A coder of stills is not asked for a second frame: it would have to be opened again to decode the first. One of
+        // animations says whether there is nothing behind a single frame, or something that is cut off.
+        if index > 0, info.frameCount == 1, !coder.roles.contains(.animation) { return nil }
         guard try sequence.meet(index) else { return nil }
         return sequence.timeline[index]
     }
@@ -86,13 +88,23 @@ public final class DecodeSession {
     /// when another frame is drawn is left alone.
     /// - Throws: `.invalidArgument` when there is no such frame; `.needsInput` when it may still come.
     public func decodeFrame(_ index: Int) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
+        try decodeFrame(index, keeping: { _ in false }, onTheWay: { _, _ in })
+    }
+
+    /// Decodes frame `index`, and hands out those wanted frames that are passed in a replay, as they are seen.
+    func decodeFrame(
+        _ index: Int, keeping wants: (Int) -> Bool, onTheWay keep: (FrameInfo, PixelBuffer) -> Void
+    ) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
         guard let frame = try frameInfo(index) else {
             throw .invalidArgument(
                 "there is no frame \(index)", hint: "it has \(knownFrameCount), counted from 0")
         }
         if info.frameCount == 1 { return (frame, try decodeImage()) }
-        return (frame, try sequence.picture(of: index))
+        return (frame, try sequence.picture(of: index, keeping: wants, onTheWay: keep))
     }
+
+    /// How many frames are drawn to see frame `index`, which was met: 1 unless it costs a replay.
+    func replayCount(of index: Int) -> Int { info.frameCount == 1 ? 1 : sequence.replayCount(of: index) }
 
     /// Decodes frame `index` as it is stored, without anything below it; nil when it covers no pixel.
     public func decodeRawFrame(_ index: Int) throws(CoderError) -> PixelBuffer? {

@@ -69,7 +69,7 @@ final class FrameCompositor {
         guard !visible.isEmpty else {
             if frame.rect.isEmpty { return nil }
             // Later frames may depend on the samples of one that nobody sees.
-            return begin(frame, CanvasPlace(try room(for: frame.rect.size, format)), aside: true)
+            return begin(frame, try room(for: frame.rect.size, format), aside: true)
         }
         if frame.disposal == .previous {
             let below = try pool.take(visible.size, canvas.format, clean: false)
@@ -78,7 +78,7 @@ final class FrameCompositor {
         }
         pending = (visible, frame.disposal)
         if isDirect { return begin(frame, CanvasPlace(canvas, visible), aside: false) }
-        return begin(frame, CanvasPlace(try room(for: frame.rect.size, format)), aside: true)
+        return begin(frame, try room(for: frame.rect.size, format), aside: true)
     }
 
     private func begin(_ frame: FrameInfo, _ place: CanvasPlace, aside: Bool) -> CanvasPlace {
@@ -108,13 +108,16 @@ final class FrameCompositor {
         canvas = fresh
     }
 
-    /// Memory for a frame beside the canvas; that of the last one where it fits.
-    private func room(for size: PixelSize, _ format: PixelFormat) throws(CoderError) -> PixelBuffer {
-        if let aside, aside.size == size, aside.format == format { return aside }
+    /// Memory for a frame beside the canvas: one buffer for all that are not larger than it.
+    private func room(for size: PixelSize, _ format: PixelFormat) throws(CoderError) -> CanvasPlace {
+        let place = PixelRect(size)
+        if let aside, aside.format == format, PixelRect(aside.size).contains(place) { return CanvasPlace(aside, place) }
         aside = nil
-        let fresh = try pool.take(size, format, clean: true)
-        aside = fresh
-        return fresh
+        // What has to be converted is converted as a whole, so it has its own size.
+        let isLasting = format == self.format && PixelRect(canvas.size).contains(place)
+        let fresh = try pool.take(isLasting ? canvas.size : size, format, clean: true)
+        if isLasting { aside = fresh }
+        return CanvasPlace(fresh, place)
     }
 
     /// Does what the last frame asked to happen before the next one.

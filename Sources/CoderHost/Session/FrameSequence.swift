@@ -24,6 +24,8 @@ final class FrameSequence {
     private var follows: Int?
     /// The frame that the canvas shows.
     private var shown: Int?
+    /// Whether ``partialPicture()`` has answered the whole of frame 0.
+    private var firstWasGiven = false
     /// Why there are no frames behind those that were met.
     private(set) var end: End?
 
@@ -112,8 +114,14 @@ final class FrameSequence {
         if frame.index < timeline.count {
             guard frame == timeline[frame.index] else { throw fault("frame \(frame.index) is another one now") }
         } else {
-            try examine(frame)
-            try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+            do throws(CoderError) {
+                try examine(frame)
+                try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+            } catch {
+                // The coder stands at a frame that is not met: nothing must be decoded from there.
+                decoderInUse = nil
+                throw error
+            }
             timeline.append(frame)
         }
         position += 1
@@ -197,28 +205,53 @@ final class FrameSequence {
         return offered.contains(canvasFormat) ? canvasFormat : offered[0]
     }
 
+    /// Where drawing begins to see frame `index`: on the canvas as it is, or on an empty one.
+    private func way(to index: Int) -> (first: Int, goesOn: Bool) {
+        let start = timeline.start(of: index)
+        if let follows, follows >= start, follows <= index { return (follows, true) }
+        return (start, false)
+    }
+
+    /// The first frame whose samples are decoded for those of frame `index`.
+    private func firstSamples(for index: Int) -> Int {
+        var first = index
+        while first > 0, !timeline[first].isIndependent, lastDecoded != first - 1, lastDecoded != first { first -= 1 }
+        return first
+    }
+
+    /// How many frames are drawn or decoded to see frame `index`, which was met.
+    func replayCount(of index: Int) -> Int {
+        shown == index ? 1 : index - min(way(to: index).first, firstSamples(for: index)) + 1
+    }
+
     /// Draws a frame that was met with everything below it.
-    func picture(of index: Int) throws(CoderError) -> PixelBuffer {
+    ///
+    /// - Parameter wants: says which of the frames on the way are handed to `keep`; they are drawn even if they leave
+    ///   nothing behind.
+    func picture(
+        of index: Int, keeping wants: (Int) -> Bool = { _ in false },
+        onTheWay keep: (FrameInfo, PixelBuffer) -> Void = { _, _ in }
+    ) throws(CoderError) -> PixelBuffer {
         let compositor = try makeCompositor()
         if shown == index { return compositor.canvas }
-        let start = timeline.start(of: index)
-        var isExact = true
-        var first = start
-        if let follows, follows <= index, follows >= start {
-            first = follows
-        } else {
-            try compositor.reset()
-            isExact = timeline.goesOn(after: index)
-        }
+        var (first, goesOn) = way(to: index)
+        let samples = firstSamples(for: index)
+        // Where samples have to be decoded anyway, they can as well be seen.
+        if samples < first, (samples..<first).contains(where: wants) { (first, goesOn) = way(to: samples) }
+        let isExact = goesOn || timeline.goesOn(after: index)
+        if !goesOn { try compositor.reset() }
         shown = nil
         for earlier in first..<index {
             let frame = timeline[earlier]
+            // A frame that builds on something before the first one would come out wrong.
+            let isKept = (goesOn || timeline.start(of: earlier) >= first) && wants(earlier)
             switch frame.disposal {
-            case .keep: try draw(frame, compositor)
+            case _ where isKept, .keep: try draw(frame, compositor)
             case .background: try compositor.clearAway(frame)
             case .previous: break
             }
             follows = earlier + 1
+            if isKept { keep(frame, compositor.canvas) }
         }
         try draw(timeline[index], compositor)
         shown = index
@@ -226,10 +259,15 @@ final class FrameSequence {
         return compositor.canvas
     }
 
-    /// Draws as much of frame 0 as there is; nil when that is not more than before.
+    /// Draws as much of frame 0 as there is; nil when that is not more than this has answered before.
     func partialPicture() throws(CoderError) -> (pixels: PixelBuffer, changed: PixelRect, isComplete: Bool)? {
         let compositor = try makeCompositor()
-        if shown == 0 { return nil }
+        if shown == 0 {
+            // It may have been completed by somebody who wanted the whole.
+            if firstWasGiven { return nil }
+            firstWasGiven = true
+            return (compositor.canvas, PixelRect(info.size), true)
+        }
         try stand(at: 0)
         if compositor.place(ofOpenFrame: 0) == nil { try compositor.reset() }
         follows = nil
@@ -243,6 +281,7 @@ final class FrameSequence {
             try compositor.finish()
             shown = 0
             follows = 1
+            firstWasGiven = true
             return (compositor.canvas, PixelRect(info.size), true)
         case .partial(var rect):
             // What waits beside the canvas is not to be seen yet.

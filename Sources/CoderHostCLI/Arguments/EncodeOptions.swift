@@ -14,8 +14,11 @@ struct EncodeOptions {
             "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
         OptionSpecification("--lossless", help: "lose nothing, where the format can"),
         OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
-        OptionSpecification("--colors", value: "N", help: "colours of a palette, where the format has one"),
-        OptionSpecification("--dither", value: "HOW", help: "how colours are mixed that a palette does not have"),
+        OptionSpecification(
+            "--colors", value: "N", help: "colours of a palette, where the format has one (default: the coder's own)"),
+        OptionSpecification(
+            "--dither", value: "HOW",
+            help: "how colours are mixed that a palette does not have (default: the coder's own)"),
         OptionSpecification(
             "-O", "--option", value: "KEY=VALUE",
             help: "an option of the coder (may be repeated); list --json shows them"),

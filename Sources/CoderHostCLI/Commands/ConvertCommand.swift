@@ -23,7 +23,7 @@ enum ConvertCommand: Command {
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
         ] + EncodeOptions.specification + [
-            OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0"),
+            OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
             OptionSpecification(
                 "--first-frame", help: "write the first frame alone, even where the format holds animations"),
             OptionSpecification("--incomplete", help: "write what is there of a picture that was cut off"),

@@ -120,7 +120,7 @@ struct ConvertJob {
         let output = target.path(for: file, number: number, size: session.info.size) {
             host.manager.fileExtension(of: $0)
         }
-        let isAnimation = frame == nil && !firstFrameOnly ? try session.frameInfo(1) != nil : false
+        let (isAnimation, isCut) = try hasMoreFrames(session)
         let format =
             format(of: output)
             ?? (isAnimation && !host.manager.animationEncoders(for: session.format).isEmpty ? session.format : nil)
@@ -145,6 +145,9 @@ struct ConvertJob {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
             let image: DecodedImage
             (image, isIncomplete) = try decode(session, info, metadata)
+            if isCut && !isIncomplete {
+                session.context.warn("the data ends in frame 1: the frame before it is written")
+            }
             let options = try encode.encoding(format, host.manager.encoders(for: format).first?.descriptor, host)
             warnings = options.warnings
             report = try host.manager.encode(image, to: format, options: options.known, into: sink)
@@ -154,6 +157,17 @@ struct ConvertJob {
             input: file, output: path, inputFormat: session.format, outputFormat: format, size: session.info.size,
             decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
             warnings: session.context.warnings + warnings + report.warnings)
+    }
+
+    /// Whether there is a second frame to be written, and whether the data ends in front of where it would be whole.
+    private func hasMoreFrames(_ session: DecodeSession) throws(CoderError) -> (Bool, isCut: Bool) {
+        if frame != nil || firstFrameOnly { return (false, false) }
+        do throws(CoderError) {
+            return (try session.frameInfo(1) != nil, false)
+        } catch {
+            guard allowsIncomplete, error.code == .truncated else { throw error }
+            return (false, true)
+        }
     }
 
     /// Writes frame after frame; one of them is in memory at a time.

@@ -8,6 +8,7 @@ enum FramesCommand: Command {
         operands: "info|extract|assemble FILE…", operandCount: 2...1_000_000,
         examples: [
             ("coderhost frames info cat.gif", "every frame: place, duration, blend, disposal, key frames"),
+            ("coderhost frames info --decode *.gif", "the same, and that every frame can be decoded"),
             ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one picture a frame, as seen"),
             ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "the same animation again"),
             ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "an animation from pictures"),
@@ -20,10 +21,13 @@ enum FramesCommand: Command {
             OptionSpecification(
                 "-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
             OptionSpecification(
-                "--timing", value: "FILE", help: "extract writes durations and loop count there, assemble reads them"),
+                "--timing", value: "FILE",
+                help: "extract writes durations and loop count there, assemble reads them (default: neither)"),
             OptionSpecification("--fps", value: "N", help: "assemble: frames a second (default: 10)"),
-            OptionSpecification("--delay", value: "MS|N/D", help: "assemble: how long a frame is seen, in ms or exact"),
+            OptionSpecification(
+                "--delay", value: "MS|N/D", help: "assemble: how long a frame is seen, in ms or exact (default: 1/10)"),
             OptionSpecification("--loop", value: "N|forever", help: "assemble: plays (default: forever)"),
+            OptionSpecification("--decode", help: "info: decode every frame, too; one that fails is an error"),
             OptionSpecification("--raw", help: "extract: frames as stored, not composited"),
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),
             OptionSpecification("-v", "--verbose", help: "say what was written"),

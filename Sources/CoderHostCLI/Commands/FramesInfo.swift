@@ -17,6 +17,9 @@ struct FramesInfo {
             try host.manager.withSession(source) { session throws(CoderError) in
                 let end = session.findFrames()
                 if case .failure(let error) = end, session.knownFrameCount == 0 { throw error }
+                if arguments.has("--decode") {
+                    for index in 0..<session.knownFrameCount { _ = try session.decodeFrame(index) }
+                }
                 if arguments.has("--json") {
                     Console.out(json(file, session, end).text)
                 } else {

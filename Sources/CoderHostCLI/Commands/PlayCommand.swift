@@ -51,7 +51,7 @@ enum PlayCommand: Command {
         guard Console.outputIsTerminal else {
             throw UsageError(
                 "standard output is no terminal, and play shows pictures on one",
-                hint: "write files instead: coderhost convert FILE -o OUT", command: "play")
+                hint: "write files instead: coderhost frames extract FILE -o '{stem}-{n}.png'", command: "play")
         }
         if environment("TERM") == "dumb", !arguments.has("--protocol") {
             throw UsageError(
@@ -178,9 +178,11 @@ private struct PlaySession {
         var index = 0
         var direction = 1
         while files.indices.contains(index) {
+            var problem: CoderError?
             do throws(CoderError) {
-                let ending = try play(files[index], &player)
-                report.summaries[index] = summary(files[index], player.statistics, nil)
+                let ending = try play(files[index], &player, &problem)
+                report.failures[index] = problem
+                report.summaries[index] = summary(files[index], player.statistics, problem)
                 switch ending {
                 case .finished, .next: direction = 1
                 case .previous: direction = -1
@@ -199,15 +201,18 @@ private struct PlaySession {
         return .finished
     }
 
-    private func play(_ file: String, _ player: inout Player) throws(CoderError) -> Player.Ending {
+    private func play(
+        _ file: String, _ player: inout Player, _ problem: inout CoderError?
+    ) throws(CoderError) -> Player.Ending {
         let source = try ImageSource(path: file, limits: limits)
-        // The time limit is for decoding, not for watching.
-        var patient = limits
-        patient.maxMilliseconds = 0
-        return try host.manager.withSession(source, limits: patient, forcing: coder) { session throws(CoderError) in
-            let playback = try SessionPlayback(session)
-            return try player.play(playback, name: printable(file == "-" ? "stdin" : file))
+        let image = try AnimatedImage(source, manager: host.manager, limits: limits, forcing: coder)
+        // Frames in front of the damage are worth seeing.
+        problem = image.problem
+        if image.frameCount == 0 {
+            throw problem ?? CoderError(.corrupt, "there is no frame in it", coder: image.coder)
         }
+        if limits.maxDecodedBytes > 0 { image.pool.byteBudget = min(image.pool.byteBudget, limits.maxDecodedBytes) }
+        return try player.play(image, name: printable(file == "-" ? "stdin" : file))
     }
 
     // MARK: Telling

@@ -73,7 +73,8 @@ final class LiveConsole: PlaybackConsole {
 
     // MARK: PlaybackConsole
 
-    var now: UInt64 { monotonicNow() }
+    let clock: any PlaybackClock = SystemClock()
+    private var now: UInt64 { clock.now }
     var takesKeys: Bool { device.takesKeys }
     var size: TerminalSize { device.size ?? TerminalSize(columns: 80, rows: 24) }
 

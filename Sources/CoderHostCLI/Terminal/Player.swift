@@ -1,20 +1,14 @@
 import CoderHost
 import ImageModel
 
-/// Tells the time and lets it pass.
-protocol PlaybackClock: AnyObject {
-    /// Nanoseconds, never going back.
-    var now: UInt64 { get }
-
-    /// Sleeps until a time, for ever where there is none, or until something happens.
-    func sleep(until time: UInt64?) -> [PlaybackEvent]
-}
-
 /// What a player plays on.
-protocol PlaybackConsole: PlaybackClock {
+protocol PlaybackConsole: AnyObject {
+    var clock: any PlaybackClock { get }
     var size: TerminalSize { get }
     /// Whether somebody could type.
     var takesKeys: Bool { get }
+    /// Sleeps until a time, for ever where there is none, or until something happens.
+    func sleep(until time: UInt64?) -> [PlaybackEvent]
     /// False when the terminal is gone.
     func write(_ bytes: [UInt8]) -> Bool
     /// Stops the process as its user asked; comes back when it may go on. False when the terminal is gone.
@@ -43,7 +37,7 @@ struct PlaybackOptions {
     var stillTime: UInt64 = 5_000_000_000
 }
 
-/// Plays one source after the other.
+/// Shows one picture after the other on a console, and does what is typed there.
 struct Player {
     enum Ending: Hashable {
         case finished, next, previous, quit
@@ -64,10 +58,9 @@ struct Player {
     private var screen: PictureScreen
     private var options: PlaybackOptions
     private(set) var statistics = Statistics()
-    private var head = Playhead(durations: [1], plays: 1)
-    private var isPaused = false
     private var name = ""
-    private var plannedPlays: Int?
+    /// When a picture was drawn last.
+    private var drawnAt: UInt64 = 0
 
     init(_ console: any PlaybackConsole, _ screen: PictureScreen, _ options: PlaybackOptions) {
         self.console = console
@@ -78,70 +71,85 @@ struct Player {
     /// Plays until it is over or somebody says so.
     ///
     /// - Parameter name: what stands in the status line, free of control characters.
-    /// - Throws: what the source throws.
-    mutating func play(_ source: any PlaybackSource, name: String) throws(CoderError) -> Ending {
+    /// - Throws: what is wrong with a frame.
+    mutating func play(_ image: AnimatedImage, name: String) throws(CoderError) -> Ending {
         self.name = name
         statistics = Statistics()
-        begin(source)
-        if source.frameCount == 1 { return try showStill(source) }
-        guard try show(source) else { return .gone }
+        let player = makePlayer(image)
+        try player.update()
+        player.start()
+        guard try show(player) else { return .gone }
+        if image.frameCount == 1 { return try watchStill(player) }
         // The first frame's own making takes none of its time.
-        var last = console.now
+        player.forgetElapsedTime()
         while true {
-            let deadline = isPaused ? nil : last + Self.real(head.remaining, options.speed)
-            let events = console.sleep(until: deadline)
-            let now = console.now
-            let frame = head.frame
-            if !isPaused {
-                let changes = head.advance(by: Self.media(now - last, options.speed))
-                if changes > 1 { statistics.dropped += changes - 1 }
-                statistics.plays = head.playsDone
-                if head.isFinished { return .finished }
+            let events = wait(player)
+            if events.contains(.resumed) { player.forgetElapsedTime() }
+            let isPlaying = player.isPlaying
+            var mustShow = try player.update()
+            statistics.plays = player.currentLoop
+            statistics.dropped = player.skippedFrames
+            if isPlaying, !player.isPlaying {
+                // The last frame came too late to be drawn.
+                if mustShow { statistics.dropped += 1 }
+                return .finished
             }
-            last = now
-            var mustShow = head.frame != frame
-            var mustTell = false
+            let frame = player.currentIndex
             for event in events {
                 switch event {
-                case .key(let key):
-                    if let ending = press(key) { return ending }
-                    mustTell = true
+                case .key(let key): if let ending = try press(key, player) { return ending }
                 case .end(let signal): return .signal(signal)
                 case .suspend:
+                    let wasPlaying = player.isPlaying
+                    player.pause()
                     guard console.suspend() else { return .gone }
-                    last = console.now
+                    if wasPlaying { player.start() }
                     screen.forget()
                     mustShow = true
                 case .resumed:
-                    last = console.now
                     screen.forget()
                     mustShow = true
                 case .resized: mustShow = true
                 }
             }
-            if head.frame != frame { mustShow = true }
-            if mustShow {
-                guard try show(source) else { return .gone }
-            } else if mustTell {
-                guard console.write(screen.line(status)) else { return .gone }
+            if mustShow || player.currentIndex != frame {
+                guard try show(player) else { return .gone }
+            } else if !events.isEmpty {
+                guard console.write(screen.line(status(player))) else { return .gone }
             }
         }
     }
 
-    private mutating func begin(_ source: any PlaybackSource) {
-        let durations = (0..<source.frameCount).map {
-            Playhead.duration(source.duration(at: $0), isExact: options.hasExactTiming)
-        }
-        let stored = source.loopCount.plays
-        plannedPlays = options.loop ?? (stored > 0 ? stored : nil)
-        head = Playhead(
-            durations: durations, plays: plannedPlays, isForward: options.isForward, bounces: options.bounces)
-        isPaused = false
+    private func makePlayer(_ image: AnimatedImage) -> AnimatedImagePlayer {
+        let mode: PlaybackMode =
+            switch (options.isForward, options.bounces) {
+            case (true, false): .normal
+            case (false, false): .reverse
+            case (true, true): .bounce
+            case (false, true): .reversedBounce
+            }
+        let player = AnimatedImagePlayer(image, mode: mode, clock: console.clock)
+        player.skipsLateFrames = true
+        player.playbackRate = options.speed
+        if options.hasExactTiming { player.durationPolicy = .exact }
+        if let loop = options.loop { player.plays = loop ?? 0 }
+        return player
     }
 
-    private mutating func showStill(_ source: any PlaybackSource) throws(CoderError) -> Ending {
-        guard try show(source) else { return .gone }
-        let deadline = console.takesKeys ? nil : console.now + options.stillTime
+    /// Waits for the next frame or something else to happen, and decodes frames ahead meanwhile.
+    private func wait(_ player: AnimatedImagePlayer) -> [PlaybackEvent] {
+        // Frames of no time at all would take all of the machine's.
+        let deadline = player.nanosecondsToNext.map { max(console.clock.now + $0, drawnAt + 1_000_000) }
+        // What is wrong with a frame is told when it is due.
+        while console.clock.now < deadline ?? .max, (try? player.prepareNext()) == true {
+            let events = console.sleep(until: console.clock.now)
+            if !events.isEmpty { return events }
+        }
+        return console.sleep(until: deadline)
+    }
+
+    private mutating func watchStill(_ player: AnimatedImagePlayer) throws(CoderError) -> Ending {
+        let deadline = console.takesKeys ? nil : console.clock.now + options.stillTime
         while true {
             let events = console.sleep(until: deadline)
             for event in events {
@@ -155,27 +163,18 @@ struct Player {
                 case .resized: break
                 }
             }
-            if let deadline, console.now >= deadline { return .finished }
-            if !events.isEmpty, try !show(source) { return .gone }
+            if let deadline, console.clock.now >= deadline { return .finished }
+            if !events.isEmpty, try !show(player) { return .gone }
         }
     }
 
     /// Shows the frame that is due; false when the terminal is gone.
-    private mutating func show(_ source: any PlaybackSource) throws(CoderError) -> Bool {
-        let pixels = try source.frame(at: head.frame)
+    private mutating func show(_ player: AnimatedImagePlayer) throws(CoderError) -> Bool {
+        guard let frame = player.currentFrame else { return true }
         statistics.shown += 1
-        return console.write(try screen.show(pixels, status: status, in: console.size))
-    }
-
-    // MARK: Time
-
-    /// What a clock measures while the animation goes on by `media`.
-    private static func real(_ media: UInt64, _ speed: Double) -> UInt64 {
-        speed == 1 ? media : UInt64((Double(media) / speed).rounded(.up))
-    }
-
-    private static func media(_ real: UInt64, _ speed: Double) -> UInt64 {
-        speed == 1 ? real : UInt64((Double(real) * speed).rounded())
+        drawnAt = console.clock.now
+        let pixels = try frame.pixels.display(player.image.pendingOrientation)
+        return console.write(try screen.show(pixels, status: status(player), in: console.size))
     }
 
     // MARK: Keys
@@ -189,61 +188,63 @@ struct Player {
         }
     }
 
-    private mutating func press(_ key: Key) -> Ending? {
+    private mutating func press(_ key: Key, _ player: AnimatedImagePlayer) throws(CoderError) -> Ending? {
         if let ending = Self.command(key) { return ending }
         switch key {
-        case .character(UInt8(ascii: " ")): isPaused.toggle()
-        case .character(UInt8(ascii: "+")), .character(UInt8(ascii: "=")): changeSpeed(1.25)
-        case .character(UInt8(ascii: "-")): changeSpeed(1 / 1.25)
-        case .character(UInt8(ascii: "0")): options.speed = 1
+        case .character(UInt8(ascii: " ")): if player.isPlaying { player.pause() } else { player.start() }
+        case .character(UInt8(ascii: "+")), .character(UInt8(ascii: "=")): changeSpeed(options.speed * 1.25, player)
+        case .character(UInt8(ascii: "-")): changeSpeed(options.speed / 1.25, player)
+        case .character(UInt8(ascii: "0")): changeSpeed(1, player)
         case .character(let digit) where (0x31...0x39).contains(digit):
-            head.seek(to: Int64(clamping: head.total) / 10 * Int64(digit - 0x30))
-        case .character(UInt8(ascii: "r")): head.turnRound()
+            try player.seek(toPosition: player.duration / 10 * Int(digit - 0x30))
+        case .character(UInt8(ascii: "r")): player.turnRound()
         case .character(UInt8(ascii: "l")):
-            if head.plays == nil {
-                // This play is the last, or what was planned goes on.
-                head.plays = max(plannedPlays ?? 0, head.playsDone + 1)
-            } else {
-                head.plays = nil
-            }
-        case .left: move(-1)
-        case .right: move(1)
-        case .home: head.seek(toFrame: 0)
-        case .end: head.seek(toFrame: head.durations.count - 1)
+            // Either this play is the last, or what was planned goes on.
+            let planned = (options.loop ?? player.image.loopCount.plays) ?? 0
+            player.plays = player.plays == 0 ? max(planned, player.currentLoop + 1) : 0
+        case .left: try move(-1, player)
+        case .right: try move(1, player)
+        case .home: try player.seek(to: 0)
+        case .end: try player.seek(to: player.image.frameCount - 1)
         default: break
         }
         return nil
     }
 
-    private mutating func move(_ direction: Int) {
-        if isPaused { return head.step(direction) }
-        head.seek(to: Int64(clamping: head.time) + Int64(direction) * 1_000_000_000)
+    private func move(_ direction: Int, _ player: AnimatedImagePlayer) throws(CoderError) {
+        if player.isPlaying {
+            try player.seek(toPosition: player.position + direction * 1_000_000_000)
+        } else {
+            try player.step(by: direction)
+        }
     }
 
-    private mutating func changeSpeed(_ factor: Double) {
-        let speed = min(max(options.speed * factor, Self.speeds.lowerBound), Self.speeds.upperBound)
+    private mutating func changeSpeed(_ wanted: Double, _ player: AnimatedImagePlayer) {
+        let speed = min(max(wanted, Self.speeds.lowerBound), Self.speeds.upperBound)
         // Steps up and down again come out even.
         options.speed = abs(speed - 1) < 0.001 ? 1 : speed
+        player.playbackRate = options.speed
     }
 
     static let speeds = 0.01...100.0
 
     // MARK: The line
 
-    private var status: String {
-        let count = head.durations.count
+    private func status(_ player: AnimatedImagePlayer) -> String {
+        let count = player.image.frameCount
         guard count > 1 else { return " \(name)  still  \(screen.style.kind.rawValue)  any key: on, q: quit" }
-        var line = " \(isPaused ? "||" : head.isForward ? "> " : "< ") \(name)  \(head.frame + 1)/\(count)"
-        line += "  \(Self.text(head.time))/\(Self.text(head.total))"
+        var line = " \(!player.isPlaying ? "||" : player.isForward ? "> " : "< ") \(name)"
+        line += "  \(player.currentIndex + 1)/\(count)"
+        line += "  \(Self.text(player.position))/\(Self.text(player.duration))"
         if options.speed != 1 { line += "  x\(Self.decimal(Int((options.speed * 100).rounded())))" }
-        let plays = head.plays.map { "\($0)" } ?? "forever"
-        if plays != "1" { line += "  play \(head.playsDone + 1) of \(plays)" }
+        let plays = player.plays > 0 ? "\(player.plays)" : "forever"
+        if plays != "1" { line += "  play \(player.currentLoop + 1) of \(plays)" }
         return line + "  \(screen.style.kind.rawValue)"
     }
 
     /// Minutes, seconds and hundredths.
-    private static func text(_ time: UInt64) -> String {
-        let hundredths = Int(clamping: time / 10_000_000)
+    private static func text(_ nanoseconds: Int) -> String {
+        let hundredths = nanoseconds / 10_000_000
         let minutes = hundredths / 6000
         return "\(minutes):\(hundredths % 6000 < 1000 ? "0" : "")\(decimal(hundredths % 6000))"
     }

@@ -17,12 +17,15 @@ internal import ImageModel
     private var decoder: OpaquePointer?
     private let source: ByteSource
 
-    init(_ source: ByteSource, maxSide: Int, threads: Int, maxPixels: Int) throws(CoderError) {
+    /// - Parameter prefix: what the library sees in front of the source; copied.
+    init(
+        _ source: ByteSource, behind prefix: [UInt8] = [], maxSide: Int, threads: Int, maxPixels: Int
+    ) throws(CoderError) {
         self.source = source
         var error = heif_shim_error()
         let code = unsafe heif_shim_open(
-            source.baseAddress, UInt64(source.available), UInt32(clamping: maxSide), UInt32(threads),
-            UInt64(maxPixels), &decoder, &error)
+            source.baseAddress, UInt64(source.available), prefix, UInt64(prefix.count), UInt32(clamping: maxSide),
+            UInt32(threads), UInt64(maxPixels), &decoder, &error)
         if code != 0 { throw .heif(error) }
     }
 

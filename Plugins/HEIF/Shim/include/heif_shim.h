@@ -51,9 +51,10 @@ typedef struct heif_shim_layout {
     uint8_t  expand_range;   /* luma of a gray picture is 16 ... 235 of 255            */
 } heif_shim_layout;
 
-/* Reads the boxes. `bytes` stay where they are until close. */
-int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, uint32_t max_side, uint32_t threads,
-                       uint64_t max_pixels, heif_shim_decoder **decoder, heif_shim_error *error);
+/* Reads the boxes. `bytes` stay where they are until close; `prefix`, which libheif sees in front of them, is copied. */
+int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *prefix, uint64_t prefix_count,
+                       uint32_t max_side, uint32_t threads, uint64_t max_pixels, heif_shim_decoder **decoder,
+                       heif_shim_error *error);
 
 /* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes.
    `own_colors`: the picture is one AV1 stream, whose colours need not be converted by libheif.

@@ -13,9 +13,6 @@
 
 #include "png_shim.h"
 
-/* The CRC of chunks, continued from `crc` (0 at the start). */
-uint32_t pngshim_chunk_crc(uint32_t crc, const uint8_t *bytes, uint64_t count);
-
 /* ---- a zlib stream that is written piece by piece ---- */
 
 typedef struct pngshim_deflater pngshim_deflater;

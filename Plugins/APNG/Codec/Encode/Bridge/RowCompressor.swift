@@ -135,5 +135,5 @@ internal import PNGShim
 ///
 /// - Source: PNG 3rd edition, 5.5.
 func chunkChecksum(_ bytes: [UInt8], after crc: UInt32 = 0) -> UInt32 {
-    unsafe bytes.withUnsafeBufferPointer { unsafe pngshim_chunk_crc(crc, $0.baseAddress, UInt64($0.count)) }
+    unsafe bytes.withUnsafeBufferPointer { unsafe pngshim_crc(crc, $0.baseAddress, UInt64($0.count)) }
 }

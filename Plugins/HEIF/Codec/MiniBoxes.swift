@@ -1,0 +1,214 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// The `meta` box that a `mini` box stands for.
+///
+///     item 1  the picture        hvcC or av1C, ispe, pixi, colr, [colr], [irot], [imir]    [prem → 2]
+///     item 2  its alpha          hvcC or av1C, ispe, pixi, auxC, [irot], [imir]            auxl → 1
+///     item 6  Exif, 7  XMP                                                                 cdsc → 1
+///
+/// Only boxes are made: the bytes of the items stay where they are in the file.
+///
+/// - Source: ISO/IEC 23008-12 annex O.
+struct MiniBoxes {
+    private let image: MiniImage
+
+    init(_ image: MiniImage) { self.image = image }
+
+    private var header: MiniHeader { image.header }
+    private var hasAlpha: Bool { !image.alpha.isEmpty }
+
+    private var items: [(id: UInt16, place: Range<Int>)] {
+        [(1, image.main), (2, image.alpha), (6, image.exif), (7, image.xmp)].filter { !$0.1.isEmpty }
+    }
+
+    /// What turns the file, put behind it, into one that libheif 1.15 reads: all of the file becomes a box of data.
+    ///
+    ///     ftyp | meta | mdat: the file
+    func prefix(of source: ByteSource) -> [UInt8] {
+        func boxes(shift: Int) -> [UInt8] {
+            var out = BoxWriter()
+            out.box("ftyp") {
+                $0.code("mif1")
+                $0.u32(0)
+                $0.code("mif1")
+            }
+            out.box("meta") { $0.bytes += meta(shift: shift) }
+            // The size in eight bytes, for a file of any length.
+            out.u32(1)
+            out.code("mdat")
+            out.u64(16 + source.available)
+            return out.bytes
+        }
+        return boxes(shift: boxes(shift: 0).count)
+    }
+
+    /// The payload of the `meta` box.
+    ///
+    /// - Parameter shift: how far behind its place in this file each byte of an item stands.
+    func meta(shift: Int) -> [UInt8] {
+        var out = BoxWriter()
+        out.u32(0)
+        out.fullBox("hdlr") {
+            $0.u32(0)
+            $0.code("pict")
+            $0.bytes += [UInt8](repeating: 0, count: 13)
+        }
+        out.fullBox("pitm") { $0.u16(1) }
+        out.fullBox("iloc") { places(&$0, shift: shift) }
+        out.fullBox("iinf") { types(&$0) }
+        if items.count > 1 { out.fullBox("iref") { references(&$0) } }
+        out.box("iprp") { properties(&$0) }
+        return out.bytes
+    }
+
+    private func places(_ out: inout BoxWriter, shift: Int) {
+        // Bytes of an offset, of a length, of a base.
+        out.u16(0x8480)
+        out.u16(UInt16(items.count))
+        for item in items {
+            out.u16(item.id)
+            out.u16(0)
+            out.u64(shift)
+            out.u16(1)
+            out.u64(item.place.lowerBound)
+            out.u32(UInt32(item.place.count))
+        }
+    }
+
+    private func types(_ out: inout BoxWriter) {
+        out.u16(UInt16(items.count))
+        for item in items {
+            // All but the picture are hidden.
+            out.fullBox("infe", version: 2, flags: item.id == 1 ? 0 : 1) {
+                $0.u16(item.id)
+                $0.u16(0)
+                switch item.id {
+                case 6: $0.code("Exif")
+                case 7: $0.code("mime")
+                default: $0.code(image.itemType)
+                }
+                $0.bytes.append(0)
+                if item.id == 7 {
+                    $0.text("application/rdf+xml")
+                    $0.text(header.isMetadataCompressed ? "deflate" : "")
+                }
+            }
+        }
+    }
+
+    private func references(_ out: inout BoxWriter) {
+        func link(_ type: FourCC, _ from: UInt16, _ to: UInt16) {
+            out.box(type) { $0.bytes += [from, 1, to].flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } }
+        }
+        if hasAlpha { link("auxl", 2, 1) }
+        if hasAlpha, header.isPremultiplied { link("prem", 1, 2) }
+        for item in items where item.id > 2 { link("cdsc", item.id, 1) }
+    }
+
+    private func properties(_ out: inout BoxWriter) {
+        var count: UInt8 = 0
+        var ofPicture: [UInt8] = []
+        var ofAlpha: [UInt8] = []
+        /// Adds a property; whoever does not know one that is essential must not show the picture.
+        func add(
+            _ list: inout BoxWriter, _ type: FourCC, picture: Bool = false, alpha: Bool = false,
+            essential: Bool = false, _ body: (inout BoxWriter) -> Void
+        ) {
+            list.box(type, body)
+            count += 1
+            if picture { ofPicture.append(count | (essential ? 0x80 : 0)) }
+            if alpha { ofAlpha.append(count | (essential ? 0x80 : 0)) }
+        }
+        out.box("ipco") { list in
+            add(&list, image.configurationType, picture: true, essential: true) { $0.bytes += image.configuration }
+            add(&list, "ispe", picture: true, alpha: true) {
+                $0.u32(0)
+                $0.u32(UInt32(header.size.width))
+                $0.u32(UInt32(header.size.height))
+            }
+            add(&list, "pixi", picture: true) { pixelInformation(&$0, channels: header.chroma == 0 ? 1 : 3) }
+            add(&list, "colr", picture: true) { colors(&$0) }
+            if !image.profile.isEmpty {
+                add(&list, "colr", picture: true) {
+                    $0.code("prof")
+                    $0.bytes += image.profile
+                }
+            }
+            if hasAlpha {
+                add(&list, image.configurationType, alpha: true, essential: true) {
+                    $0.bytes += image.alphaConfiguration
+                }
+                add(&list, "pixi", alpha: true) { pixelInformation(&$0, channels: 1) }
+                add(&list, "auxC", alpha: true, essential: true) {
+                    $0.u32(0)
+                    $0.text("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha")
+                }
+            }
+            // Turned first and mirrored then, alpha as well.
+            if let turns = Self.turns[header.orientation] {
+                add(&list, "irot", picture: true, alpha: true, essential: true) { $0.bytes.append(turns) }
+            }
+            if let axis = Self.mirrors[header.orientation] {
+                add(&list, "imir", picture: true, alpha: true, essential: true) { $0.bytes.append(axis) }
+            }
+        }
+        out.fullBox("ipma") {
+            $0.u32(hasAlpha ? 2 : 1)
+            $0.u16(1)
+            $0.bytes += [UInt8(ofPicture.count)] + ofPicture
+            if hasAlpha {
+                $0.u16(2)
+                $0.bytes += [UInt8(ofAlpha.count)] + ofAlpha
+            }
+        }
+    }
+
+    /// Quarter turns against the clock, by orientation.
+    private static let turns: [Int: UInt8] = [3: 2, 5: 1, 6: 3, 7: 3, 8: 1]
+    /// 0: upside down, 1: left and right, by orientation.
+    private static let mirrors: [Int: UInt8] = [2: 1, 4: 0, 5: 0, 7: 0]
+
+    private func pixelInformation(_ out: inout BoxWriter, channels: Int) {
+        out.u32(0)
+        out.bytes.append(UInt8(channels))
+        out.bytes += [UInt8](repeating: UInt8(header.depth), count: channels)
+    }
+
+    private func colors(_ out: inout BoxWriter) {
+        let points = header.codePoints
+        out.code("nclx")
+        out.u16(UInt16(points.primaries))
+        out.u16(UInt16(points.transfer))
+        out.u16(UInt16(points.matrix))
+        out.bytes.append(points.isFullRange ? 0x80 : 0)
+    }
+}
+
+/// Bytes of boxes, put together from the inside.
+private struct BoxWriter {
+    var bytes: [UInt8] = []
+
+    mutating func u16(_ value: UInt16) { bytes += [UInt8(value >> 8), UInt8(value & 0xFF)] }
+    mutating func u32(_ value: UInt32) { for shift in [24, 16, 8, 0] { bytes.append(UInt8(value >> shift & 0xFF)) } }
+    mutating func u64(_ value: Int) { for half in [value >> 32, value] { u32(UInt32(truncatingIfNeeded: half)) } }
+    mutating func code(_ code: FourCC) { u32(code.value) }
+    mutating func text(_ text: String) { bytes += Array(text.utf8) + [0] }
+
+    mutating func box(_ type: FourCC, _ body: (inout BoxWriter) -> Void) {
+        var inner = BoxWriter()
+        body(&inner)
+        u32(UInt32(inner.bytes.count + 8))
+        code(type)
+        bytes += inner.bytes
+    }
+
+    mutating func fullBox(
+        _ type: FourCC, version: UInt8 = 0, flags: UInt32 = 0, _ body: (inout BoxWriter) -> Void
+    ) {
+        box(type) {
+            $0.u32(UInt32(version) << 24 | flags)
+            body(&$0)
+        }
+    }
+}

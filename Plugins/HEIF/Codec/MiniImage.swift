@@ -1,0 +1,93 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// What a `mini` box holds and where: the picture, its alpha, its metadata.
+///
+///     | header | configurations: main, alpha, gain map | profiles | gain map metadata |
+///     | samples: alpha, gain map, main | Exif | XMP |
+///
+/// - Source: ISO/IEC 23008-12 annex O.
+struct MiniImage {
+    let header: MiniHeader
+    let itemType: FourCC
+    let configurationType: FourCC
+    let configuration: [UInt8]
+    /// That of the picture where alpha has none of its own.
+    let alphaConfiguration: [UInt8]
+    let profile: [UInt8]
+    /// Ranges of the file.
+    let main: Range<Int>
+    let alpha: Range<Int>
+    let exif: Range<Int>
+    let xmp: Range<Int>
+
+    /// - Parameters:
+    ///   - start: where the payload begins.
+    ///   - end: where it ends; nil for the end of the file.
+    ///   - brandsAt: where the payload of the `ftyp` box begins.
+    /// - Throws: `.needsInput` until the header, the configurations and the profile are there.
+    init(_ session: DecoderSession, _ start: Int, end: Int?, brandsAt: Int) throws(CoderError) {
+        let source = session.source
+        // Only the last byte tells how much a box up to the end of the file holds.
+        guard let end = end ?? (source.isComplete ? source.available : nil) else { throw .needsInput }
+        var reader = ByteReader(source, at: start)
+        let header = try Self.header(&reader, payload: end - start)
+        guard header.version == 0 else { throw .unsupported("a 'mini' box of version \(header.version)") }
+        guard !header.isFloat else { throw .unsupported("samples with a floating point") }
+        self.header = header
+        if let types = header.types {
+            (itemType, configurationType) = types
+        } else {
+            (itemType, configurationType) = try Self.types(of: source, brandsAt: brandsAt)
+        }
+
+        let sizes = header.sizes
+        configuration = try reader.bytes(sizes.configuration)
+        alphaConfiguration = sizes.alphaConfiguration > 0 ? try reader.bytes(sizes.alphaConfiguration) : configuration
+        try reader.skip(sizes.gainMapConfiguration)
+        profile = try reader.bytes(sizes.profile)
+        var place = reader.offset + sizes.toneMapProfile + sizes.gainMapMetadata
+        func next(_ count: Int) -> Range<Int> {
+            defer { place += count }
+            return place..<place + count
+        }
+        alpha = next(sizes.alpha)
+        _ = next(sizes.gainMap)
+        main = next(sizes.main)
+        let storedExif = next(sizes.exif)
+        xmp = next(sizes.xmp)
+        // No field of an Exif item could say that its bytes are deflated.
+        exif = header.isMetadataCompressed ? storedExif.lowerBound..<storedExif.lowerBound : storedExif
+        if exif != storedExif { session.host.warn("compressed Exif is left out") }
+    }
+
+    /// Reads the header in the draft whose sizes fill the payload, and steps behind it.
+    private static func header(_ reader: inout ByteReader, payload: Int) throws(CoderError) -> MiniHeader {
+        let start = reader.offset
+        let there = reader.source.available - start
+        let bytes = try reader.bytes(max(0, min(MiniHeader.longest, payload, there)))
+        let found = MiniHeader.Draft.allCases.compactMap { MiniHeader(bytes, draft: $0) }
+        func rest(_ header: MiniHeader) -> Int { payload - header.count - header.sizes.total }
+        guard let header = found.first(where: { rest($0) == 0 }) ?? found.first(where: { rest($0) > 0 }) else {
+            if !found.isEmpty { throw .corrupt("the 'mini' box is smaller than what it holds", at: start) }
+            if bytes.count == payload { throw .corrupt("the 'mini' box ends in its header", at: start) }
+            throw reader.source.isComplete ? .truncated() : .needsInput
+        }
+        reader.offset = start + header.count
+        return header
+    }
+
+    /// The types that the brand stands for, which is in the place of the minor version.
+    private static func types(
+        of source: ByteSource, brandsAt start: Int
+    ) throws(CoderError) -> (item: FourCC, configuration: FourCC) {
+        var reader = ByteReader(source, at: start)
+        try reader.skip(4)
+        let brand = FourCC(try reader.u32BE())
+        switch brand {
+        case "heic", "heix": return ("hvc1", "hvcC")
+        case "avif": return ("av01", "av1C")
+        default: throw .unsupported("a 'mini' box of the brand '\(brand)'")
+        }
+    }
+}

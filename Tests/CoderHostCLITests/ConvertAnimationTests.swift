@@ -1,0 +1,120 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct `The command convert with animations` {
+    let place = TemporaryDirectory()
+
+    private func convert(_ words: String...) throws -> CommandResult {
+        try Tool.run(["convert"] + words, directory: place.path)
+    }
+
+    private func put(_ fixture: String, as name: String) { place.write(Fixture.named(fixture).bytes, to: name) }
+    private func film(_ file: String) throws -> Film { try Film(place.file(file)) }
+    private func info(_ file: String, _ field: String) throws -> String? {
+        try Tool.run("info", "-f", field, file, directory: place.path).lines.first
+    }
+
+    @Test func `keeps pictures, time and plays on the way from format to format`() throws {
+        put("pictures/three-frames.gif", as: "1.gif")
+        let before = try film("1.gif")
+
+        let steps = [
+            ["1.gif", "-o", "2.apng"], ["2.apng", "-o", "3.webp", "--lossless"],
+            ["3.webp", "-o", "4.avif", "--lossless"], ["4.avif", "-o", "5.gif"],
+        ]
+        for words in steps {
+            let result = try Tool.run(["convert"] + words, directory: place.path)
+            #expect(result.status == 0 && result.stderr.isEmpty, "\(words): \(result.stderr)")
+            #expect(try film(words[2]) == before, "\(words[2])")
+        }
+        #expect(try info("2.apng", "format") == "apng")
+    }
+
+    @Test func `writes the first frame into formats of one picture, and says so`() throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        let hashes = try film("a.gif").hashes
+
+        for name in ["a.jpg", "a.pam"] {
+            let result = try convert("a.gif", "-o", name)
+            #expect(result.status == 0)
+            #expect(result.stderr.contains("holds one picture: only the first frame is written"))
+            #expect(try info(name, "frame_count") == "1")
+            if name == "a.pam" { #expect(try film(name).hashes == [hashes[0]]) }
+        }
+    }
+
+    @Test(arguments: ["gif", "webp", "apng", "avif"])
+    func `writes one frame alone where that is asked for`(format: String) throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        let hashes = try film("a.gif").hashes
+
+        let first = try convert("a.gif", "-o", "first", "-f", format, "--first-frame", "--lossless")
+        let second = try convert("a.gif", "-o", "second", "-f", format, "--frame", "1", "--lossless")
+
+        #expect(first.status == 0 && second.status == 0, "\(first.stderr)\(second.stderr)")
+        #expect(try info("first", "frame_count") == "1" && info("second", "frame_count") == "1")
+        #expect(try film("first").hashes == [hashes[0]])
+        #expect(try film("second").hashes == [hashes[1]])
+        let absent = try convert("a.gif", "-o", "absent", "-f", format, "--frame", "3")
+        #expect(absent.status == 64)
+        #expect(absent.stderr.contains("it has 3, counted from 0"))
+    }
+
+    @Test func `goes on with an animation's own format where no other is named`() throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        place.folder("out")
+
+        #expect(try convert("a.gif", "-o", "out/").status == 0)
+
+        #expect(try film("out/a.gif") == film("a.gif"))
+    }
+
+    // MARK: what is cut off
+
+    @Test(arguments: ["hostile/truncated-f.jpg", "hostile/truncated-f.gif", "hostile/truncated-f.png"])
+    func `writes what there is of a picture only when it is told to`(fixture: String) throws {
+        put(fixture, as: "cut")
+
+        let refused = try convert("cut", "-o", "a.png", "--json")
+        #expect(refused.status == 65)
+        #expect(refused.documents[0]["error"]["code"].text == "truncated")
+        #expect(readFile(place.file("a.png")) == nil)
+        let result = try convert("cut", "-o", "a.png", "--incomplete", "--json")
+
+        #expect(result.status == 0)
+        #expect(result.documents[0]["incomplete"].bool == true)
+        #expect(result.documents[0]["warnings"][0].text?.contains("a part of the picture is missing") == true)
+        #expect(try Tool.run("info", "-f", "width,height", "a.png", directory: place.path).lines == ["31", "17"])
+    }
+
+    @Test func `says that nothing is incomplete where nothing is`() throws {
+        put("pictures/f.jpg", as: "f.jpg")
+
+        let result = try convert("f.jpg", "-o", "a.png", "--incomplete", "--json")
+
+        #expect(result.status == 0)
+        #expect(result.documents[0]["incomplete"].bool == false)
+        #expect(try film("a.png").hashes == [Fixture.named("pictures/f.jpg").expect?.pixelSHA256])
+    }
+
+    /// Cut in the third frame, in the second, and in the first.
+    @Test(arguments: [(1100, 2), (700, 1), (350, 0)])
+    func `writes the whole frames of an animation that is cut when it is told to`(bytes: Int, whole: Int) throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        let hashes = try film("a.gif").hashes
+        place.write(Array(Fixture.named("pictures/three-frames.gif").bytes.prefix(bytes)), to: "cut.gif")
+        let known = try Tool.run("frames", "info", "--json", "cut.gif", directory: place.path).documents[0]
+        try #require(known["frames"].list.count == max(1, whole))
+
+        #expect(try convert("cut.gif", "-o", "b.apng").status == 65)
+        #expect(readFile(place.file("b.apng")) == nil)
+        let result = try convert("cut.gif", "-o", "b.apng", "--incomplete")
+
+        #expect(result.status == 0, "\(result.stderr)")
+        #expect(result.stderr.contains("warning: the data ends"))
+        let written = try film("b.apng").hashes
+        #expect(written.count == max(1, whole))
+        #expect(Array(written.prefix(whole)) == Array(hashes.prefix(whole)))
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct `The command frames, there and back` {
+    let place = TemporaryDirectory()
+
+    private func frames(_ words: String...) throws -> CommandResult {
+        try Tool.run(["frames"] + words, directory: place.path)
+    }
+
+    private func put(_ fixture: String, as name: String) { place.write(Fixture.named(fixture).bytes, to: name) }
+
+    private func pictures(_ names: String...) throws {
+        for name in names {
+            let result = try Tool.run("convert", Repository.fixture("pictures/\(name)"), "-o", place.file(name))
+            #expect(result.status == 0)
+        }
+    }
+
+    private func film(_ file: String) throws -> Film { try Film(place.file(file)) }
+
+    // MARK: info
+
+    @Test func `tells every frame and what they have in common`() throws {
+        put("apng/three-frames.png", as: "a.png")
+
+        let document = try #require(try frames("info", "--json", "a.png").documents.first)
+        let text = try frames("info", "a.png").lines
+
+        #expect(document["format"].text == "apng")
+        #expect(document["frame_count"].integer == 3 && document["loop_count"].integer == 0)
+        #expect(document["duration_ms"].number == 120)
+        // As the recipe writes them; a denominator of 0 stands for 100 (PNG, third edition, 11.3.6.2).
+        let list = document["frames"].list
+        #expect(list.map { $0["duration"].list.map(\.integer) } == [[1, 25], [3, 100], [5, 100]])
+        #expect(list.map { $0["disposal"].text } == ["keep", "background", "previous"])
+        #expect(list.map { [$0["x"], $0["y"], $0["width"], $0["height"]].map(\.integer) }[1] == [8, 4, 10, 8])
+        #expect(list.map { $0["key_frame"].bool } == [true, false, true])
+        #expect(text.first == "a.png: apng 24x16, 3 frames, 0.12 s, plays forever")
+        #expect(text.count == 5)
+    }
+
+    @Test func `tells the frames of a file that is cut, and then that it is`() throws {
+        place.write(Fixture.named("apng/three-frames.png").bytes.dropLast(60), to: "cut.png")
+
+        let document = try #require(try frames("info", "--json", "cut.png").documents.first)
+
+        #expect(document["frames"].list.count == 2)
+        #expect(document["problem"]["code"].text == "truncated")
+        #expect(try frames("info", "cut.png").lines.last?.hasPrefix("then: ") == true)
+        place.write(Array(Fixture.named("apng/three-frames.png").bytes.prefix(20)), to: "nothing.png")
+        #expect(try frames("info", "nothing.png").status == 65)
+    }
+
+    // MARK: there and back
+
+    static let exact = [
+        ("pictures/three-frames.gif", "gif", []), ("pictures/three-frames.gif", "apng", []),
+        ("pictures/three-frames.gif", "webp", ["--lossless"]), ("pictures/three-frames.gif", "avif", ["--lossless"]),
+        ("pictures/three-frames.webp", "apng", []), ("pictures/three-frames.webp", "webp", ["--lossless"]),
+        ("apng/three-frames.png", "apng", []), ("apng/three-frames.png", "webp", ["--lossless"]),
+        ("apng/hidden-default-image.png", "apng", []),
+    ]
+
+    @Test(arguments: exact)
+    func `takes an animation apart and puts the same together again`(
+        fixture: String, format: String, words: [String]
+    ) throws {
+        put(fixture, as: "in")
+        let before = try film("in")
+
+        let apart = try frames("extract", "in", "-o", "p{n:03}.png", "--timing", "t.json")
+        #expect(apart.status == 0 && apart.stderr.isEmpty, "\(apart.stderr)")
+        let names = (0..<before.hashes.count).map { "p00\($0).png" }
+        let together = try Tool.run(
+            ["frames", "assemble"] + names + ["-o", "out.\(format)", "--timing", "t.json"] + words,
+            directory: place.path)
+
+        #expect(together.status == 0 && together.stderr.isEmpty, "\(together.stderr)")
+        #expect(try film("out.\(format)") == before)
+    }
+
+    @Test func `extracts frames as they are seen, or as they are stored`() throws {
+        put("apng/three-frames.png", as: "a.png")
+
+        #expect(try frames("extract", "a.png", "-o", "seen{n}.png").status == 0)
+        #expect(try frames("extract", "a.png", "-o", "raw{n}.png", "--raw").status == 0)
+
+        func size(_ name: String) throws -> [String] {
+            try Tool.run("info", "-f", "width,height", place.file(name)).lines
+        }
+        #expect(try size("seen1.png") == ["24", "16"])
+        #expect(try size("raw1.png") == ["10", "8"])
+        let hashes = try film("a.png").hashes
+        for index in 0..<3 { #expect(try film("seen\(index).png").hashes == [hashes[index]]) }
+    }
+
+    @Test func `writes what it extracted into the timing file, in order`() throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+
+        let report = try frames("extract", "a.gif", "-o", "{stem}-{n}.png", "--timing", "t.json", "--json")
+        let timing = Document(String(decoding: try #require(readFile(place.file("t.json"))), as: UTF8.self))
+
+        #expect(timing["loop_count"].integer == 3)
+        #expect(timing["frames"].list.map { $0["file"].text } == ["a-0.png", "a-1.png", "a-2.png"])
+        #expect(
+            timing["frames"].list.map { $0["duration"].list.map(\.integer) } == [[10, 100], [20, 100], [10, 100]])
+        #expect(report.documents[0]["frames"].list.count == 3)
+    }
+
+    // MARK: time and plays
+
+    static let times: [([String], [[Int]])] = [
+        ([], [[1, 10], [1, 10]]), (["--fps", "25"], [[1, 25], [1, 25]]), (["--delay", "1/30"], [[1, 30], [1, 30]]),
+        (["--fps", "30000/1001"], [[1001, 30000], [1001, 30000]]), (["--delay", "70"], [[70, 1000], [70, 1000]]),
+        (["--fps", "12.5"], [[1000, 12500], [1000, 12500]]), (["--delay", "0"], [[0, 1000], [0, 1000]]),
+    ]
+
+    @Test(arguments: times) func `shows frames as long as it is told`(words: [String], durations: [[Int]]) throws {
+        try pictures("f.png", "icc-srgb-like.png", "orientation-6.png")
+        // Two pictures of one size that differ.
+        #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
+        let result = try Tool.run(
+            ["frames", "assemble", "f.png", "g.jpg", "-o", "a.apng"] + words, directory: place.path)
+
+        #expect(result.status == 0 && result.stderr.isEmpty)
+        let list = try frames("info", "--json", "a.apng").documents[0]["frames"].list
+        let stored = list.map { $0["duration"].list.compactMap(\.integer) }
+        #expect(stored.count == 2)
+        for (a, b) in zip(stored, durations) { #expect(a[0] * b[1] == b[0] * a[1], "\(stored)") }
+    }
+
+    @Test func `warns where the format has no such duration`() throws {
+        try pictures("f.png")
+        #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
+
+        let result = try frames("assemble", "f.png", "g.jpg", "f.png", "-o", "a.webp", "--delay", "1/30")
+
+        #expect(result.status == 0)
+        #expect(result.stderr.contains("warning: "))
+        #expect(try film("a.webp").milliseconds.reduce(0, +) == 100)
+    }
+
+    static let loops: [([String], Int)] = [
+        ([], 0), (["--loop", "forever"], 0), (["--loop", "0"], 0), (["--loop", "1"], 1), (["--loop", "3"], 3),
+    ]
+
+    @Test(arguments: loops, ["gif", "apng", "webp", "avif"])
+    func `plays as often as it is told`(loop: ([String], Int), format: String) throws {
+        try pictures("f.png")
+        #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
+
+        let result = try Tool.run(
+            ["frames", "assemble", "f.png", "g.jpg", "-o", "a", "-f", format] + loop.0, directory: place.path)
+
+        #expect(result.status == 0)
+        #expect(try film("a").plays == loop.1)
+    }
+
+    @Test func `writes into a pipe what it writes into a file`() throws {
+        try pictures("f.png")
+        #expect(try Tool.run("convert", place.file("f.png"), "-o", place.file("g.jpg"), "-q", "20").status == 0)
+
+        for format in ["gif", "apng", "webp", "avif"] {
+            let words = ["frames", "assemble", "f.png", "g.jpg", "-f", format]
+            let piped = try Tool.run(words + ["-o", "-"], directory: place.path)
+            #expect(try Tool.run(words + ["-o", "file"], directory: place.path).status == 0)
+            #expect(piped.status == 0 && piped.stderr.isEmpty)
+            #expect(piped.output == readFile(place.file("file")), "\(format)")
+        }
+    }
+
+    // MARK: what goes wrong
+
+    static let mistakes: [([String], Int32, String)] = [
+        (["extrct", "a.gif"], 64, "did you mean frames extract?"),
+        (["burn", "a.gif"], 64, "it can info, extract and assemble"),
+        (["extract", "a.gif"], 64, "-o is missing"),
+        (["extract", "a.gif", "-o", "p.png"], 64, "put {n} into it"),
+        (["extract", "a.gif", "f.png", "-o", "p{n}.png"], 64, "put {stem} into the name"),
+        (["extract", "a.gif", "f.png", "-o", "{stem}{n}.png", "--timing", "t"], 64, "one at a time"),
+        (["extract", "nowhere", "-o", "p{n}.png"], 66, "there is no such file"),
+        (["assemble", "f.png"], 64, "-o OUT is missing"),
+        (["assemble", "f.png", "-o", "a"], 64, "the format of a is not known"),
+        (["assemble", "f.png", "-o", "a.jpg"], 69, "formats for animations: "),
+        (["assemble", "f.png", "-o", "a.gif", "--fps", "25", "--delay", "40"], 64, "choose one"),
+        (["assemble", "f.png", "-o", "a.gif", "--fps", "0"], 64, "--fps takes frames a second"),
+        (["assemble", "f.png", "-o", "a.gif", "--fps", "25/0"], 64, "--fps takes frames a second"),
+        (["assemble", "f.png", "-o", "a.gif", "--delay", "1/0"], 64, "--delay takes milliseconds or a fraction"),
+        (["assemble", "f.png", "-o", "a.gif", "--loop", "often"], 64, "--loop takes a number of plays"),
+        (["assemble", "f.png", "photo.png", "-o", "a.gif"], 64, "photo.png: frame 1 has 160x120 pixels"),
+        (["assemble", "f.png", "-o", "f.png", "-f", "apng"], 73, "f.png is one of the pictures"),
+        (["assemble", "f.png", "nowhere.png", "-o", "a.gif"], 66, "nowhere.png"),
+        (["assemble", "f.png", "-o", "a.gif", "--timing", "f.png"], 64, "is no timing file"),
+    ]
+
+    @Test(arguments: mistakes)
+    func `says what is wrong, what would help, and writes nothing`(
+        words: [String], status: Int32, message: String
+    ) throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        put("pictures/f.png", as: "f.png")
+        put("pictures/photo.png", as: "photo.png")
+        let before = try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
+        let contents = before.map { readFile(place.file($0)) }
+
+        let result = try Tool.run(["frames"] + words, directory: place.path)
+
+        #expect(result.status == status, "\(result.stderr)")
+        #expect(result.stderr.contains(message), "\(result.stderr)")
+        #expect(result.stdout.isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).sorted() == before)
+        #expect(before.map { readFile(place.file($0)) } == contents)
+    }
+
+    @Test func `refuses a timing file of another number of pictures`() throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        #expect(try frames("extract", "a.gif", "-o", "p{n}.png", "--timing", "t.json").status == 0)
+
+        let result = try frames("assemble", "p0.png", "p1.png", "-o", "b.gif", "--timing", "t.json")
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("t.json tells of 3 pictures, and there are 2"))
+        #expect(readFile(place.file("b.gif")) == nil)
+    }
+}
+
+/// What is seen of an animation, as `info` tells it.
+struct Film: Equatable {
+    var hashes: [String]
+    var milliseconds: [Double]
+    var plays: Int?
+
+    init(_ path: String) throws {
+        let document = try #require(try Tool.run("info", "--json", "--frames", "--hash", path).documents.first)
+        hashes = document["frames"].list.compactMap { $0["pixel_sha256"].text }
+        milliseconds = document["frames"].list.compactMap { $0["duration_ms"].number }
+        plays = document["loop_count"].integer
+    }
+}

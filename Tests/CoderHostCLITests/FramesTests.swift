@@ -1,0 +1,36 @@
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct `The command frames` {
+    let place = TemporaryDirectory()
+    private let animation = Repository.fixture("apng/three-frames.png")
+
+    /// The animation with a wrong byte in the middle of its last frame's data.
+    private func damaged() throws -> String {
+        var bytes = try #require(readFile(animation))
+        let chunks = bytes.indices.dropLast(3).filter { Array(bytes[$0..<$0 + 4]) == Array("fdAT".utf8) }
+        bytes[try #require(chunks.last) + 12] ^= 0x55
+        let path = place.file("damaged.png")
+        try #require(writeFile(path, bytes))
+        return path
+    }
+
+    @Test func `tells every frame without decoding any`() throws {
+        let whole = try Tool.run("frames", "info", animation)
+        let other = try Tool.run("frames", "info", try damaged())
+
+        #expect(whole.status == 0 && other.status == 0)
+        #expect(whole.lines.count == 5 && whole.lines.dropFirst() == other.lines.dropFirst())
+        #expect(whole.lines[0].contains("3 frames"))
+    }
+
+    @Test func `decodes them when asked, and finds what is damaged`() throws {
+        let whole = try Tool.run("frames", "info", "--decode", animation)
+        #expect(whole.status == 0)
+        #expect(whole.stdout == (try Tool.run("frames", "info", animation)).stdout)
+
+        let other = try Tool.run("frames", "info", "--decode", try damaged())
+        #expect(other.status == 65)
+        #expect(other.stdout.isEmpty && other.stderr.hasPrefix("coderhost: "))
+    }
+}

@@ -1,0 +1,355 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+/// The cases C-* and A-* that ask for animation, by their numbers; see Conformance.md.
+@Suite struct `Animation cases` {
+    /// Five frames of 50 × 50 and 120 ms, for ever, as the reference's GIF has them.
+    static let five = Motion.blocks(50, 50, frames: 5, durations: [.milliseconds(120)])
+
+    static func five(_ format: ImageFormat = "gif") throws -> [UInt8] {
+        try Bench.encode(five, to: AnimatedTarget.all.first { $0.format == format }!).bytes
+    }
+
+    static let isThere = ForeignPicture.areThere
+
+    // MARK: C, coders
+
+    /// Nothing is lazy, but nothing is done that was not asked for either.
+    @Test func `C-10 opening decodes nothing, and a frame decodes that frame`() throws {
+        let (image, coder) = try numbered(4)
+        #expect(coder.decoded.isEmpty)
+
+        let frame = try image.frame(at: 0)
+
+        #expect(coder.decoded == [0])
+        #expect(frame.pixels.size == PixelSize(1, 1))
+        try image.preloadAllFrames()
+        #expect(coder.decoded == [0, 1, 2, 3])
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `C-10 the first frame alone needs none of the others`(target: AnimatedTarget) throws {
+        let whole = try Self.five(target.format)
+        let image = try Bench.decode(whole)
+
+        #expect(try Motion.rgba(image.pixels) == Self.five.pictures[0])
+        #expect(image.info.frameCount == 5)
+    }
+
+    @Test(arguments: ["apng", "gif", "webp"])
+    func `C-11 C-12a C-18 C-19 generic, encoding, animated`(id: String) throws {
+        let format = ImageFormat(id)
+        let image = try Bench.open(Self.five(format))
+        #expect(image.isAnimated && image.format == format)
+
+        let again = try Bench.encode(Motion(image), to: AnimatedTarget.all.first { $0.format == format }!)
+
+        #expect(try Motion(Bench.open(again.bytes)) == Self.five)
+    }
+
+    @Test(.enabled(if: isThere, "the corpus is not there"))
+    func `C-16 of an animated HEICS the still item is shown, and HEIC is written`() throws {
+        let image = try Bench.open(try #require(ForeignPicture("TestImageAnimated.heics").bytes))
+
+        #expect(image.size == PixelSize(256, 144))
+        #expect(image.frameCount == 1)
+        #expect(Bench.manager.canEncode(to: "heic"))
+        let again = try Bench.passThrough(
+            DecodedImage(info: image.info, pixels: image.frame(at: 0).pixels, format: image.format, coder: image.coder),
+            "heic", options: ["effort": .integer(0)])
+        #expect(again.pixels.size == PixelSize(256, 144))
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `C-27 five frames of a tenth of a second, as a list of pictures and as frames`(target: AnimatedTarget) throws {
+        let motion = Motion.blocks(100, 100, frames: 5)
+        let pictures = try motion.pictures.indices.map { try motion.buffer($0) }
+
+        let frames = FrameRepetition.frames(of: pictures, milliseconds: 500)
+        var listed = motion
+        listed.durations = frames.map(\.duration)
+        let old = try Bench.encode(listed, to: target).bytes
+        let new = try Bench.encode(motion, to: target).bytes
+
+        #expect(frames.count == 5)
+        #expect(try Motion(Bench.open(old)) == motion)
+        #expect(try Motion(Bench.open(new)) == motion)
+    }
+
+    // MARK: A-01 … A-05, opening
+
+    @Test func `A-01 text is no animation, and a GIF is what it says`() throws {
+        #expect(Bench.code { _ = try Bench.open(Array("invalid data".utf8)) } == .unrecognizedFormat)
+
+        let image = try Bench.open(Self.five())
+
+        #expect(image.format == "gif")
+        #expect(image.loopCount == .infinite)
+        #expect(image.frameCount == 5)
+        #expect(try image.frame(at: 1).pixels.size == PixelSize(50, 50))
+    }
+
+    /// A scale is an affair of who shows it: here are only pixels.
+    @Test func `A-02 A-04 a file is what its bytes are, whatever its name`() throws {
+        let folder = TemporaryDirectory()
+        let bytes = try Self.five()
+        for name in ["1.gif", "1@2x.gif", "1"] {
+            let source = try ImageSource(path: folder.write(bytes, to: name))
+            let image = try AnimatedImage(source, manager: Bench.manager)
+            #expect(try Motion(image) == Self.five)
+            #expect(source.bytes(0..<source.count) == bytes)
+        }
+    }
+
+    @Test func `A-03 a coder can be named`() throws {
+        let source = ImageSource(try Self.five())
+        let session = try Bench.manager.openSession(source, forcing: "org.coderhost.gif")
+
+        #expect(session.coder.id == "org.coderhost.gif")
+        #expect(try session.frames().count == 5)
+        #expect(
+            Bench.code { _ = try Bench.manager.openSession(source, forcing: "org.coderhost.png") }
+                == .unrecognizedFormat)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-05 preloading holds all frames, unloading none`(target: AnimatedTarget) throws {
+        let image = try Bench.open(Self.five(target.format))
+
+        try image.preloadAllFrames()
+        #expect(image.areAllFramesLoaded && image.pool.count == 5)
+        #expect(image.pool.byteCount == 5 * 50 * 50 * 4)
+        #expect(try image.frame(at: 3).pixels === image.frame(at: 3).pixels)
+        image.unloadAllFrames()
+
+        #expect(!image.areAllFramesLoaded && image.pool.count == 0)
+    }
+
+    // MARK: A-20 … A-30, playing
+
+    /// Plays for some time, looking every 10 ms, and answers the indices that were shown.
+    private func play(
+        _ player: AnimatedImagePlayer, _ clock: TestClock, milliseconds: Int
+    ) throws -> [Int] {
+        var seen: [Int] = []
+        player.onFrame = { seen.append($0) }
+        for _ in 0..<milliseconds / 10 {
+            try player.update()
+            clock.pass(milliseconds: 10)
+        }
+        try player.update()
+        return seen
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-20 all five frames are seen, and a play is counted`(target: AnimatedTarget) throws {
+        let clock = TestClock()
+        let player = AnimatedImagePlayer(try Bench.open(Self.five(target.format)), clock: clock)
+        var loops: [Int] = []
+        player.onLoop = { loops.append($0) }
+        player.start()
+
+        let seen = try play(player, clock, milliseconds: 1000)
+
+        // 120 ms each: the ninth begins at 960 ms, the second play at 600.
+        #expect(seen == [0, 1, 2, 3, 4, 0, 1, 2, 3])
+        #expect(loops == [1])
+        #expect(player.currentLoop == 1)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-21 it is incomplete until the last byte, and then it is not`(target: AnimatedTarget) throws {
+        let bytes = try Self.five(target.format)
+        let picture = try ProgressiveImage(manager: Bench.manager)
+
+        // With the begin of IEND, which is twelve bytes, nothing can come behind the last frame of a PNG.
+        let last = target.format == "apng" ? 12 : 1
+        try picture.append(Array(bytes.dropLast(last)))
+        try picture.update { _ in }
+        let image = try #require(picture.image)
+        #expect(!image.isComplete && image.problem == nil)
+        try picture.append(bytes.suffix(last))
+        picture.finish()
+        try picture.update { _ in }
+
+        #expect(image.isComplete && image.problem == nil)
+        #expect(image.frameCount == 5)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-25 A-26 playing goes on with time and keeps frames until they are let go`(target: AnimatedTarget) throws {
+        // Two seconds, as the reference's APNG.
+        let motion = Motion.blocks(20, 16, frames: 20)
+        let image = try Bench.open(Bench.encode(motion, to: target).bytes)
+        let clock = TestClock()
+        let player = AnimatedImagePlayer(image, clock: clock)
+        player.start()
+
+        _ = try play(player, clock, milliseconds: 500)
+        #expect(player.currentIndex == 5)
+        _ = try play(player, clock, milliseconds: 500)
+        player.stop()
+
+        #expect(image.pool.count > 0)
+        image.unloadAllFrames()
+        #expect(image.pool.count == 0 && image.pool.byteCount == 0)
+    }
+
+    @Test(.enabled(if: isThere, "the corpus is not there"))
+    func `A-25 A-26 the foreign APNG is at frame 16 after half a second`() throws {
+        let image = try Bench.open(try #require(ForeignPicture("TestImageAnimated.apng").bytes))
+        let clock = TestClock()
+        let player = AnimatedImagePlayer(image, clock: clock)
+        player.start()
+        _ = try play(player, clock, milliseconds: 500)
+
+        #expect(player.currentIndex == 16)
+        #expect(image.pool.count > 0)
+        player.stop()
+        image.unloadAllFrames()
+        #expect(image.pool.count == 0)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-27 what arrives in thirds is played as far as it is there, and never backwards`(
+        target: AnimatedTarget
+    ) throws {
+        let motion = Motion.blocks(32, 24, frames: 20, loopCount: .plays(1))
+        let bytes = try Bench.encode(motion, to: target).bytes
+        let picture = try ProgressiveImage(manager: Bench.manager)
+        let clock = TestClock()
+        var player: AnimatedImagePlayer?
+        var seen: [Int] = []
+        var counts: [Int] = []
+
+        // A third at 0 s, at 2 s and at 4 s; the animation lasts 2 s.
+        for third in 0..<3 {
+            try picture.append(Array(bytes[bytes.count * third / 3..<bytes.count * (third + 1) / 3]))
+            if third == 2 { picture.finish() }
+            try picture.update { _ in }
+            guard let image = picture.image else { continue }
+            counts.append(image.frameCount)
+            #expect(image.isComplete == (third == 2))
+            if player == nil {
+                player = AnimatedImagePlayer(image, clock: clock)
+                player?.start()
+            }
+            if let player { seen += try play(player, clock, milliseconds: third == 2 ? 1900 : 2000) }
+        }
+
+        #expect(counts == counts.sorted() && counts.last == 20)
+        #expect(zip(seen, seen.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(seen)")
+        // An AVIF has its pictures in the order of its tracks; the first two thirds may lack one.
+        #expect(counts.count == 3 && counts[1] > 1 && counts[1] < 20, "\(counts)")
+        #expect(seen.last == 19)
+        if let image = picture.image { #expect(try Motion(image) == motion) }
+    }
+
+    @Test func `A-28 nothing plays that was not started`() throws {
+        let clock = TestClock()
+        let player = AnimatedImagePlayer(try Bench.open(Self.five()), clock: clock)
+
+        #expect(try play(player, clock, milliseconds: 1000) == [0])
+        #expect(!player.isPlaying)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-29 every frame can be gone to`(target: AnimatedTarget) throws {
+        let player = AnimatedImagePlayer(try Bench.open(Self.five(target.format)), clock: TestClock())
+
+        for index in [0, 1, 2, 3, 4, 2, 0, 4, 1, 3] {
+            try player.seek(to: index)
+            #expect(player.currentIndex == index)
+            let frame = try #require(player.currentFrame)
+            #expect(try Motion.rgba(frame.pixels) == Self.five.pictures[index])
+        }
+    }
+
+    @Test func `A-30 a coder that was added is asked before all others`() throws {
+        let host = CoderHost(
+            configuration: HostConfiguration(
+                directories: [.init(Repository.products, origin: .argument)], administrationDirectories: [],
+                followsChanges: false))
+        let source = ImageSource(try Self.five())
+        let mine = ScriptedCoder("mine", signature: Array("GIF8".utf8), priority: 1)
+
+        host.manager.addCoder(mine)
+        #expect(try AnimatedImage(source, manager: host.manager).coder == "mine")
+        host.manager.removeCoder("mine")
+
+        #expect(try AnimatedImage(source, manager: host.manager).coder == "org.coderhost.gif")
+    }
+
+    // MARK: A-33 … A-37
+
+    static let orders: [(PlaybackMode, [Int])] = [
+        (.reverse, [4, 3, 2, 1, 0, 4]), (.bounce, [0, 1, 2, 3, 4, 3, 2, 1, 0, 1]),
+        (.reversedBounce, [4, 3, 2, 1, 0, 1, 2, 3, 4, 3]),
+    ]
+
+    @Test(arguments: orders, AnimatedTarget.all)
+    func `A-33 A-34 A-35 frames are shown in the order of the mode`(
+        order: (PlaybackMode, [Int]), target: AnimatedTarget
+    ) throws {
+        let clock = TestClock()
+        let player = AnimatedImagePlayer(try Bench.open(Self.five(target.format)), mode: order.0, clock: clock)
+        player.start()
+        var pictures: [[UInt8]] = []
+        player.onFrame = { _ in }
+
+        for _ in order.1 {
+            try player.update()
+            if let frame = player.currentFrame { pictures.append(try Motion.rgba(frame.pixels)) }
+            clock.pass(milliseconds: 120)
+        }
+
+        #expect(pictures == order.1.map { Self.five.pictures[$0] })
+    }
+
+    @Test(.enabled(if: isThere, "the corpus is not there"))
+    func `A-36 the foreign memory test has 16 frames, 5333 entries and the cost of its pixels`() throws {
+        let image = try Bench.open(try #require(ForeignPicture("TestAnimatedImageMemory.webp").bytes))
+        try image.preloadAllFrames()
+
+        let durations = try (0..<image.frameCount).map { try image.duration(at: $0) }
+        #expect(image.frameCount == 16)
+        #expect(image.size == PixelSize(600, 600))
+        #expect(FrameRepetition.counts(durations).counts.reduce(0, +) == 5333)
+        #expect(image.pool.byteCount == 16 * 600 * 600 * 4)
+        let list = FrameRepetition.pictures(of: try (0..<16).map { try image.frame(at: $0) })
+        #expect(list.pictures.count == 5333)
+        // The same pictures again and again, not copies.
+        #expect(Set(list.pictures.map(ObjectIdentifier.init)).count == 16)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `A-36 a list of pictures becomes the same frames again`(target: AnimatedTarget) throws {
+        let motion = Motion.blocks(
+            16, 16, frames: 3, durations: [.milliseconds(330), .milliseconds(340), .milliseconds(330)])
+        let image = try Bench.open(Bench.encode(motion, to: target).bytes)
+        let frames = try (0..<3).map { try image.frame(at: $0) }
+
+        let (pictures, milliseconds) = FrameRepetition.pictures(of: frames)
+
+        #expect(milliseconds == 1000)
+        #expect(pictures.count == 100)
+        #expect(
+            FrameRepetition.frames(of: pictures, milliseconds: milliseconds).map(\.duration.milliseconds) == [
+                330, 340, 330,
+            ])
+    }
+
+    @Test func `A-37 a JPEG is an animation of one frame that is none`() throws {
+        let image = try Bench.open(Fixture.named("pictures/f.jpg").bytes)
+
+        #expect(!image.isAnimated)
+        #expect(image.format == "jpeg")
+        #expect(image.frameCount == 1)
+        #expect(image.loopCount == .unknown)
+        #expect(try PixelHash.hex(image.frame(at: 0).pixels) == Fixture.named("pictures/f.jpg").expect?.pixelSHA256)
+        // Nothing is shared that could be changed.
+        #expect(try image.frame(at: 0).pixels !== image.frame(at: 0).pixels)
+    }
+}

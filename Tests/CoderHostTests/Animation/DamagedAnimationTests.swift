@@ -1,0 +1,303 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+/// Animations that are odd, broken or meant to do harm: a typed error, or what is known to be right of them.
+@Suite struct `Damaged animations` {
+    private typealias GIF = HandmadeAnimation.GIF
+    private typealias APNG = HandmadeAnimation.APNG
+    private typealias WebP = HandmadeAnimation.WebP
+
+    static let red: [UInt8] = [255, 0, 0, 255]
+    static let green: [UInt8] = [0, 255, 0, 255]
+
+    /// What can be seen of a file: the first pixel of every frame that decodes, and what ends the list.
+    private struct Seen: Equatable {
+        var size = PixelSize.zero
+        var pixels: [[UInt8]] = []
+        var durations: [Double] = []
+        var loopCount = LoopCount.unknown
+        var problem: CoderError.Code?
+    }
+
+    private func see(_ bytes: [UInt8], limits: DecodeLimits? = nil) -> Seen {
+        var seen = Seen()
+        do throws(CoderError) {
+            let image = try Bench.open(bytes, limits: limits)
+            seen.size = image.size
+            seen.loopCount = image.loopCount
+            seen.problem = image.problem?.code
+            for index in 0..<image.frameCount {
+                seen.durations.append(try image.duration(at: index).milliseconds)
+                seen.pixels.append(Array(PixelDigest.rgba8(try image.frame(at: index).pixels).prefix(4)))
+            }
+        } catch {
+            seen.problem = error.code
+        }
+        return seen
+    }
+
+    /// A red frame and a green one, with something in between.
+    private static func gif(_ between: [UInt8] = [], loops: Int? = 0, delay: Int = 10, size: Int = 2) -> [UInt8] {
+        GIF.head(size, size, loops: loops) + GIF.frame(0, 0, 2, 2, [1, 1, 1, 1], delay: delay) + between
+            + GIF.frame(0, 0, 2, 2, [2, 2, 2, 2], delay: delay) + GIF.end
+    }
+
+    private static func apng(plays: Int = 0, delay: (Int, Int) = (1, 10), claimed: Int = 2) -> [UInt8] {
+        APNG.head(2, 2, frames: claimed, plays: plays) + APNG.control(0, 0, 0, 2, 2, delay: delay)
+            + APNG.data(nil, 2, 2, red) + APNG.control(1, 0, 0, 2, 2, delay: delay) + APNG.data(2, 2, 2, green)
+            + APNG.end
+    }
+
+    private static func webp(loops: Int = 0, milliseconds: Int = 100, between: [UInt8] = []) -> [UInt8] {
+        WebP.file(
+            2, 2, loops: loops,
+            WebP.frame(0, 0, 2, 2, milliseconds: milliseconds, WebP.solid(2, 2, red)) + between
+                + WebP.frame(0, 0, 2, 2, milliseconds: milliseconds, WebP.solid(2, 2, green)))
+    }
+
+    @Test func `made by hand are right where nothing is wrong with them`() {
+        for bytes in [Self.gif(), Self.apng(), Self.webp()] {
+            let seen = see(bytes)
+            #expect(seen.size == PixelSize(2, 2))
+            #expect(seen.pixels == [Self.red, Self.green])
+            #expect(seen.durations == [100, 100])
+            #expect(seen.loopCount == .infinite && seen.problem == nil)
+        }
+    }
+
+    // MARK: Frames that are not there, or nothing
+
+    @Test func `without a frame are corrupt, or the still picture behind them`() {
+        #expect(see(GIF.head(2, 2) + GIF.end).problem == .corrupt)
+        #expect(see(WebP.file(2, 2, [])).problem == .corrupt)
+        // PNG: whoever finds no animation shows the picture.
+        let still = APNG.head(2, 2, frames: 0) + APNG.data(nil, 2, 2, Self.red) + APNG.end
+        #expect(see(still).pixels == [Self.red])
+        #expect(see(APNG.head(2, 2, frames: 2) + APNG.end).problem == .corrupt)
+    }
+
+    @Test func `with frames of no length keep that, and are played as browsers do`() throws {
+        for bytes in [
+            Self.gif(delay: 0), Self.apng(delay: (0, 100)), Self.apng(delay: (0, 0)), Self.webp(milliseconds: 0),
+        ] {
+            let seen = see(bytes)
+            #expect(seen.pixels == [Self.red, Self.green])
+            #expect(seen.durations == [0, 0])
+            let clock = TestClock()
+            let player = AnimatedImagePlayer(try Bench.open(bytes), clock: clock)
+            player.start()
+            try player.update()
+            clock.pass(milliseconds: 99)
+            #expect(try !player.update())
+            clock.pass(milliseconds: 1)
+            #expect(try player.update() && player.currentIndex == 1)
+        }
+    }
+
+    @Test func `with a frame of no area lose nothing else`() {
+        // GIF: it is a frame that draws nothing.
+        let gif = see(Self.gif(GIF.frame(0, 0, 0, 0, [])))
+        #expect(gif.pixels == [Self.red, Self.red, Self.green] && gif.problem == nil)
+        // PNG, third edition, 11.3.6.2: the sides are greater than 0.
+        let apng = see(
+            APNG.head(2, 2, frames: 2) + APNG.control(0, 0, 0, 2, 2) + APNG.data(nil, 2, 2, Self.red)
+                + APNG.control(1, 0, 0, 0, 0) + APNG.data(2, 0, 0, Self.green) + APNG.end)
+        #expect(apng.pixels == [Self.red] && apng.problem == .corrupt)
+    }
+
+    @Test func `with a frame beside the canvas lose nothing else`() {
+        // GIF: what is outside is not seen. Partly outside, and wholly.
+        for place in [(1, 1), (2, 2), (60000, 60000)] {
+            let seen = see(Self.gif(GIF.frame(place.0, place.1, 2, 2, [3, 3, 3, 3])))
+            #expect(seen.size == PixelSize(2, 2))
+            #expect(seen.pixels == [Self.red, Self.red, Self.green] && seen.problem == nil, "\(place)")
+        }
+        for (x, y) in [(1, 0), (2, 2), (0x7FFF_FFFF, 0)] {
+            let seen = see(
+                APNG.head(2, 2, frames: 2) + APNG.control(0, 0, 0, 2, 2) + APNG.data(nil, 2, 2, Self.red)
+                    + APNG.control(1, x, y, 2, 2) + APNG.data(2, 2, 2, Self.green) + APNG.end)
+            #expect(seen.pixels == [Self.red] && seen.problem == .corrupt, "\(x), \(y)")
+        }
+        for (x, y) in [(2, 0), (0, 2), (16_777_214, 0)] {
+            let seen = see(Self.webp(between: WebP.frame(x, y, 2, 2, WebP.solid(2, 2, Self.green))))
+            #expect(seen.pixels == [Self.red] && seen.problem == .corrupt, "\(x), \(y)")
+        }
+    }
+
+    // MARK: Numbers at their limits
+
+    @Test func `say how often they are played, at the limits too`() {
+        let gif: [(Int?, LoopCount)] = [
+            (nil, .plays(1)), (0, .infinite), (1, .plays(2)), (65535, .plays(65536)),
+        ]
+        for (stored, loops) in gif { #expect(see(Self.gif(loops: stored)).loopCount == loops) }
+        for (stored, loops) in [(0, LoopCount.infinite), (1, .plays(1)), (0x7FFF_FFFF, .plays(0x7FFF_FFFF))] {
+            #expect(see(Self.apng(plays: stored)).loopCount == loops)
+        }
+        for (stored, loops) in [(0, LoopCount.infinite), (1, .plays(1)), (65535, .plays(65535))] {
+            #expect(see(Self.webp(loops: stored)).loopCount == loops)
+        }
+        // More than four bytes of PNG may say: whatever is made of it, the frames are there.
+        #expect(see(Self.apng(plays: 0xFFFF_FFFF)).pixels == [Self.red, Self.green])
+    }
+
+    @Test(arguments: AnimatedTarget.all, [65_535, 65_536, 65_537, 0x7FFF_FFFF, Int.max])
+    func `are written with as many plays as fit, and never with fewer unless it is said`(
+        target: AnimatedTarget, plays: Int
+    ) throws {
+        let motion = Motion.blocks(16, 16, frames: 2, loopCount: .plays(plays))
+        do {
+            let (bytes, warnings) = try Bench.encode(motion, to: target)
+            let stored = try Bench.open(bytes).loopCount
+            #expect(stored == .plays(plays) || !warnings.isEmpty, "\(stored) and not a word")
+        } catch let error as CoderError {
+            #expect([.invalidArgument, .limitExceeded].contains(error.code), "\(error)")
+        }
+    }
+
+    @Test func `of 65535 pixels a side are refused before anything is decoded`() {
+        let huge = [
+            GIF.head(65_535, 65_535, loops: 0) + GIF.frame(0, 0, 2, 2, [1, 1, 1, 1])
+                + GIF.frame(0, 0, 2, 2, [2, 2, 2, 2]) + GIF.end,
+            APNG.head(65_535, 65_535, frames: 2) + APNG.control(0, 0, 0, 65_535, 65_535)
+                + APNG.data(nil, 2, 2, Self.red) + APNG.control(1, 0, 0, 2, 2) + APNG.data(2, 2, 2, Self.green)
+                + APNG.end,
+            WebP.file(
+                65_535, 65_535,
+                WebP.frame(0, 0, 2, 2, WebP.solid(2, 2, Self.red))
+                    + WebP.frame(0, 0, 2, 2, WebP.solid(2, 2, Self.green))),
+        ]
+        for bytes in huge { #expect(see(bytes).problem == .limitExceeded) }
+        // Four gigapixels of canvas for a few hundred bytes; where there is no limit, memory is one.
+        #expect(see(APNG.head(0x7FFF_FFFF, 0x7FFF_FFFF, frames: 2), limits: .off).problem != nil)
+    }
+
+    @Test func `of an AVIF whose size is 65535 a side are refused`() {
+        var bytes = Fixture.named("avif/sequence-alpha.avif").bytes
+        // Every 'ispe' and 'tkhd' says 24 by 16.
+        for name in ["ispe", "av01"] {
+            var start = 0
+            while let found = bytes[start...].firstRange(of: Array(name.utf8)) {
+                let place = found.upperBound + (name == "ispe" ? 4 : 24)
+                if name == "ispe" {
+                    bytes.replaceSubrange(place..<place + 8, with: [0, 0, 0xFF, 0xFF, 0, 0, 0xFF, 0xFF])
+                }
+                start = found.upperBound
+            }
+        }
+        var place = 0
+        while let found = bytes[place...].firstRange(of: Array("tkhd".utf8)) {
+            // Version 1: width and height are the last eight bytes of 104.
+            let end = found.lowerBound - 4 + 104
+            bytes.replaceSubrange(end - 8..<end, with: [0xFF, 0xFF, 0, 0, 0xFF, 0xFF, 0, 0])
+            place = found.upperBound
+        }
+        let seen = see(bytes)
+        #expect(seen.problem == .limitExceeded || seen.problem == .corrupt, "\(seen)")
+        #expect(seen.pixels.isEmpty)
+    }
+
+    @Test func `of a million frames are refused, and those in front of the limit are there`() throws {
+        // One pixel each; the frames alone are 23 MB of GIF.
+        let frame = GIF.frame(0, 0, 1, 1, [1])
+        var gif = GIF.head(1, 1, loops: 0)
+        gif.reserveCapacity(gif.count + 1_000_000 * frame.count)
+        for _ in 0..<1_000_000 { gif += frame }
+        // Whoever counts them in advance refuses the file, the others give what is in front of the limit.
+        #expect(Bench.code { _ = try Bench.open(gif + GIF.end) } == .limitExceeded)
+
+        let solid = WebP.frame(0, 0, 2, 2, WebP.solid(2, 2, Self.red))
+        let webp = try Bench.open(WebP.file(2, 2, Array([[UInt8]](repeating: solid, count: 20_000).joined())))
+        #expect(webp.frameCount == 10_000 && webp.problem?.limit?.name == "frames")
+        // A number alone costs nothing: of those it has two.
+        for claimed in [1_000_000, 0x7FFF_FFFF, 0xFFFF_FFFF] {
+            let seen = see(Self.apng(claimed: claimed))
+            #expect(seen.pixels == [Self.red, Self.green] && seen.problem == nil, "\(claimed)")
+        }
+    }
+
+    @Test func `of an AVIF that claims a million frames, none that is there is lost`() throws {
+        let bytes = Fixture.named("avif/sequence-alpha.avif").bytes
+        let whole = try Motion(Bench.open(bytes))
+        // 'stsz': version and flags, size of all (0), number; the number of the first table is made a million.
+        let table = try #require(bytes.firstRange(of: Array("stsz".utf8)))
+        var claimed = bytes
+        claimed.replaceSubrange(table.upperBound + 8..<table.upperBound + 12, with: [0, 0x0F, 0x42, 0x40])
+        let seen = see(claimed)
+
+        #expect(seen.problem != nil || seen.pixels.count == whole.pictures.count, "\(seen.pixels.count) frames")
+        if let problem = seen.problem {
+            #expect([.corrupt, .truncated, .limitExceeded].contains(problem), "\(problem)")
+        }
+    }
+
+    // MARK: Data
+
+    @Test func `with a colour that the palette does not have are shown without it`() throws {
+        // A palette of two, and the indices 0 to 3.
+        var bytes = Array("GIF89a".utf8) + [2, 0, 2, 0, 0x80, 0, 0, 255, 0, 0, 0, 255, 0]
+        bytes += GIF.frame(0, 0, 2, 2, [0, 1, 2, 3]) + GIF.frame(0, 0, 2, 2, [1, 0, 3, 2]) + GIF.end
+        let image = try Bench.open(bytes)
+
+        let black: [UInt8] = [0, 0, 0, 255]
+        #expect(try PixelDigest.rgba8(image.frame(at: 0).pixels) == Self.red + Self.green + black + black)
+        #expect(try PixelDigest.rgba8(image.frame(at: 1).pixels) == Self.green + Self.red + black + black)
+    }
+
+    @Test func `with an index behind the palette of a PNG keep the frames in front`() {
+        // Colour type 3 with two colours; the second frame has the index 5.
+        let palette = APNG.chunk("PLTE", [255, 0, 0, 0, 255, 0])
+        let bytes =
+            APNG.head(2, 2, frames: 2, colorType: 3) + palette + APNG.control(0, 0, 0, 2, 2)
+            + APNG.data(nil, 2, 2, [0]) + APNG.control(1, 0, 0, 2, 2) + APNG.data(2, 2, 2, [5]) + APNG.end
+        let seen = see(bytes)
+
+        #expect(seen.pixels.first == Self.red)
+        #expect(seen.pixels.count == 2 || seen.problem == .corrupt, "\(seen)")
+    }
+
+    @Test func `with an LZW code that nothing stands for keep everything in front of it`() throws {
+        // 7 stands for nothing right behind the clear code 4.
+        let first = GIF.head(2, 2) + GIF.frame(0, 0, 2, 2, codes: [4, 1, 7, 1, 5]) + GIF.end
+        #expect(see(first).problem == .corrupt)
+        let later = Self.gif(GIF.frame(0, 0, 2, 2, codes: [4, 3, 7, 1, 5]))
+        let image = try Bench.open(later)
+
+        #expect(image.frameCount == 3 && image.problem == nil)
+        // What was drawn before the code is, the rest is what was there.
+        #expect(try PixelDigest.rgba8(image.frame(at: 1).pixels) == [0, 0, 255, 255] + Self.red + Self.red + Self.red)
+        #expect(try PixelDigest.rgba8(image.frame(at: 2).pixels).prefix(4) == Self.green[...])
+        #expect(!image.warnings.isEmpty)
+    }
+
+    @Test(arguments: AnimatedTarget.all)
+    func `with a wrong byte lose no frame in front of it`(target: AnimatedTarget) throws {
+        let motion = Motion.blocks(24, 20, frames: 6)
+        let bytes = try Bench.encode(motion, to: target).bytes
+        var limits = DecodeLimits.strict
+        limits.maxPixels = 1_000_000
+        for place in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 80)) {
+            // What is there without that byte and all behind it.
+            let source = try ImageSource(growingTo: bytes.count)
+            try source.append(Array(bytes[..<place]))
+            let before = try? AnimatedImage(source, manager: Bench.manager)
+            var certain = 0
+            if let before {
+                while certain < before.frameCount, (try? before.frame(at: certain)) != nil { certain += 1 }
+            }
+            var changed = bytes
+            changed[place] ^= 0x55
+            do throws(CoderError) {
+                let image = try Bench.open(changed, limits: limits)
+                #expect(image.frameCount >= certain, "byte \(place)")
+                for index in 0..<min(certain, image.frameCount) {
+                    #expect(PixelDigest.rgba8(try image.frame(at: index).pixels) == motion.pictures[index])
+                }
+            } catch {
+                #expect(certain == 0, "byte \(place): \(certain) frames were whole, and now \(error)")
+            }
+        }
+    }
+}
