@@ -142,8 +142,8 @@ struct FrameStream {
         let isLossy = palette.tolerance > 0
         let choices = PixelChoices(
             source: canvas.source, prior: canvas.prior, shown: canvas.shown, wanted: canvas.wanted,
-            seen: canvas.seen, table: palette.table, nearest: isLossy ? palette.nearest : nil, tolerance: palette.tolerance,
-            indexLimit: 1 << bits, rect: rect, canvasWidth: canvas.width)
+            seen: canvas.seen, table: palette.table, nearest: isLossy ? palette.nearest : nil,
+            tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect, canvasWidth: canvas.width)
         let packing = FramePacking(packer: packer, choices: choices, bits: bits, host: host)
         choices.closeGaps(&symbols)
         if isStill || palette.meanError >= 1 {

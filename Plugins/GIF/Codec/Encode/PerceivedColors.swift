@@ -1,7 +1,8 @@
 /// Lightness and two opposed colours in which equal distances look about equally large.
 ///
 /// Lightness is 0 … 255; red less green and yellow less blue lie around ``middle``. Two things are changed by
-/// measurement: colour counts twice, as CIEDE2000 has it for all but bright colours; and the roots do not start at 0, where they would tell blacks apart that nobody can.
+/// measurement: colour counts twice, as CIEDE2000 has it for all but bright colours; and the roots do not start at 0,
+/// where they would tell blacks apart that nobody can.
 ///
 /// - Source: the roots and matrices are those of Ottosson, "A perceptual color space for image processing", 2020.
 struct PerceivedColors: Sendable {

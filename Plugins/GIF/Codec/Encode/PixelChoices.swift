@@ -23,8 +23,8 @@ struct PixelChoices {
     /// No pixel may have another index than it has.
     static func none() -> PixelChoices {
         PixelChoices(
-            source: [], prior: [], shown: [], wanted: [], seen: [], table: ColorTable([]), nearest: nil, tolerance: 0, indexLimit: 0,
-            rect: .pixel, canvasWidth: 1)
+            source: [], prior: [], shown: [], wanted: [], seen: [], table: ColorTable([]), nearest: nil, tolerance: 0,
+            indexLimit: 0, rect: .pixel, canvasWidth: 1)
     }
 
     var exist: Bool { indexLimit > 0 }
