@@ -31,21 +31,22 @@ struct ColorMetric: Sendable {
         Quantizer.color(perceived?.color(point) ?? point)
     }
 
+    /// What is not shown has no place, and is its own key.
     @inline(__always)
     func key(_ color: UInt32) -> UInt32 {
         guard let perceived else { return color }
         return perceived.key(color)
     }
 
-    /// The keys of some pixels; those behind the rows of a rectangle are not looked at.
-    func keys(_ colors: [UInt32], in places: Range<Int>) -> [UInt32] {
-        guard let perceived else { return colors }
-        var result = [UInt32](repeating: ColorTable.transparent, count: colors.count)
+    /// The keys of some pixels.
+    @inline(__always)
+    func measure(
+        _ colors: [UInt32], into keys: inout [UInt32], in places: Range<Int>, where isWanted: (Int) -> Bool
+    ) {
         var last: (color: UInt32, key: UInt32) = (ColorTable.transparent, ColorTable.transparent)
-        for place in places {
-            if colors[place] != last.color { last = (colors[place], perceived.key(colors[place])) }
-            result[place] = last.key
+        for place in places where isWanted(place) {
+            if colors[place] != last.color { last = (colors[place], key(colors[place])) }
+            keys[place] = last.key
         }
-        return result
     }
 }
