@@ -5,8 +5,8 @@
 struct ColorMetric: Sendable {
     /// As PSNR measures: points and keys are the colours themselves.
     static let rgb = ColorMetric(perceived: nil, unit: 1)
-    /// As the eye measures. By measurement on photos, one is as much as 2.7 of RGB.
-    static let perceptual = ColorMetric(perceived: PerceivedColors(), unit: 2.7)
+    /// As the eye measures. By measurement on photos, one is as much as 4 of RGB.
+    static let perceptual = ColorMetric(perceived: PerceivedColors(), unit: 4)
 
     private let perceived: PerceivedColors?
     /// The squared error in RGB that is one here.
@@ -34,7 +34,7 @@ struct ColorMetric: Sendable {
     /// What is not shown has no place, and is its own key.
     @inline(__always)
     func key(_ color: UInt32) -> UInt32 {
-        guard let perceived else { return color }
+        guard let perceived, color != ColorTable.transparent else { return color }
         return perceived.key(color)
     }
 

@@ -1,17 +1,17 @@
 /// Lightness and two opposed colours in which equal distances look about equally large.
 ///
-/// Lightness is 0 … 255; red less green and yellow less blue lie around ``middle``. Two things are changed by
-/// measurement: colour counts twice, as CIEDE2000 has it for all but bright colours; and the roots do not start at 0,
-/// where they would tell blacks apart that nobody can.
+/// Lightness begins at 0; red less green and yellow less blue lie around ``gray``. Two things are changed by measurement,
+/// by CIEDE2000 and CIELAB on photos, dark and full pictures: colour counts four times in squared errors; and the roots do
+/// not start at 0, where they would tell blacks apart that nobody can.
 ///
 /// - Source: the roots and matrices are those of Ottosson, "A perceptual color space for image processing", 2020.
 struct PerceivedColors: Sendable {
-    /// Where gray is, so that no colour lies below 0.
-    private static let middle: Float = 128
-    /// The scale of colour to lightness; its square is 2.
-    private static let colorfulness: Float = 1.43
-    /// Added to the light of each cone; makes black as coarse as CIE L* is.
-    private static let darkness: Double = 0.01
+    /// Where black is, so that every colour lies within 0 … 255: blue is farther from gray than yellow.
+    private static let gray = SIMD4<Float>(0, 128, 148, 0)
+    /// The lightness of white, and the scale of the two colours, which is as large as 8 bits allow.
+    private static let scale: (lightness: Float, color: Float) = (180, 365)
+    /// Added to the light of each cone; makes black about as coarse as CIE L* is.
+    private static let darkness: Double = 0.004
     private static let steps = 4096
 
     /// The light of each cone for a value of red, of green behind that, and of blue.
@@ -41,7 +41,7 @@ struct PerceivedColors: Sendable {
         roots = (0...Self.steps + 1).map { step in
             Float((Self.root(Double(step) / Double(Self.steps) + Self.darkness, 3) - black) / (white - black))
         }
-        let scale = SIMD4(1, Self.colorfulness, Self.colorfulness, 0) * 255
+        let scale = SIMD4(Self.scale.lightness, Self.scale.color, Self.scale.color, 0)
         red = SIMD4(0.2104542553, 1.9779984951, 0.0259040371, 0) * scale
         green = SIMD4(0.7936177850, -2.4285922050, 0.7827717662, 0) * scale
         blue = SIMD4(-0.0040720468, 0.4505937099, -0.8086757660, 0) * scale
@@ -72,10 +72,9 @@ struct PerceivedColors: Sendable {
 
     /// The colour at a place, between whole values; one that cannot be shown is cut off.
     func color(_ point: SIMD4<Float>) -> SIMD4<Float> {
-        let lightness = point.x / 255
-        let (a, b) = (
-            (point.y - Self.middle) / (255 * Self.colorfulness), (point.z - Self.middle) / (255 * Self.colorfulness)
-        )
+        let lightness = point.x / Self.scale.lightness
+        let a = (point.y - Self.gray.y) / Self.scale.color
+        let b = (point.z - Self.gray.z) / Self.scale.color
         let long = glow(lightness + 0.3963377774 * a + 0.2158037573 * b)
         let medium = glow(lightness - 0.1055613458 * a - 0.0638541728 * b)
         let short = glow(lightness - 0.0894841775 * a - 1.2914855480 * b)
@@ -90,7 +89,7 @@ struct PerceivedColors: Sendable {
     @inline(__always)
     private func place(_ cones: SIMD4<Float>) -> SIMD4<Float> {
         let (long, medium, short) = (root(cones.x), root(cones.y), root(cones.z))
-        return red * long + green * medium + blue * short + SIMD4(0, Self.middle, Self.middle, 0)
+        return red * long + green * medium + blue * short + Self.gray
     }
 
     @inline(__always)

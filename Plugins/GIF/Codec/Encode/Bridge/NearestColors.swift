@@ -22,7 +22,7 @@
         self.colors = colors
         self.metric = metric
         self.margin = margin
-        let keys = colors.map { $0 == ColorTable.transparent ? $0 : metric.key($0) }
+        let keys = colors.map(metric.key)
         lanes = ColorLanes(keys.map(ColorKernels.point))
         unsafe packed = .allocate(capacity: 256)
         unsafe packed.initialize(repeating: 0, count: 256)
