@@ -12,8 +12,6 @@ struct ColorMetric: Sendable {
     /// The squared error in RGB that is one here.
     let unit: Float
 
-    var isRGB: Bool { perceived == nil }
-
     /// Moves points of RGB; their weights stay.
     func points(_ points: [SIMD4<Float>]) -> [SIMD4<Float>] {
         guard let perceived else { return points }

@@ -40,8 +40,6 @@ struct FrameCanvas {
     var nextChange: ChangedRect?
     /// Where `source` differs from `prior`, if that is known.
     var knownChange: ChangedRect?
-    /// Keys of `source` and of `shown`, of pixels that change; nil where these are the colours.
-    private var keys: (source: [UInt32], shown: [UInt32])?
     private(set) var nextHasHoles = false
     let mayHaveHoles: Bool
 
@@ -59,26 +57,6 @@ struct FrameCanvas {
     func place(_ x: Int, _ y: Int) -> Int { y * width + x }
 
     var whole: ChangedRect { ChangedRect(left: 0, top: 0, right: width - 1, bottom: height - 1) }
-
-    /// What to measure distances of changed pixels by: keys of `source`, and of `shown`, as of the last call of
-    /// ``measure(_:in:)``.
-    var wanted: [UInt32] { keys?.source ?? source }
-    var seen: [UInt32] { keys?.shown ?? shown }
-
-    /// Finds the keys of what changes in a rectangle.
-    mutating func measure(_ metric: ColorMetric, in rect: ChangedRect) {
-        if metric.isRGB { return }
-        let empty: () -> [UInt32] = { [count = source.count] in [UInt32](repeating: 0, count: count) }
-        var (wanted, seen) = keys ?? (empty(), empty())
-        // Or the pictures would be copied.
-        keys = nil
-        for y in rect.rows {
-            let places = place(rect.left, y)..<place(rect.right + 1, y)
-            metric.measure(source, into: &wanted, in: places) { source[$0] != prior[$0] }
-            metric.measure(shown, into: &seen, in: places) { source[$0] != prior[$0] }
-        }
-        keys = (wanted, seen)
-    }
 
     /// Where two of the pictures differ.
     func difference(_ a: [UInt32], _ b: [UInt32]) -> ChangedRect? {
