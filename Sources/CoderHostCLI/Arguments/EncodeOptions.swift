@@ -20,6 +20,8 @@ struct EncodeOptions {
             "--dither", value: "HOW",
             help: "how colours are mixed that a palette does not have (default: the coder's own)"),
         OptionSpecification(
+            "--distance", value: "HOW", help: "how colours are compared for a palette (default: the coder's own)"),
+        OptionSpecification(
             "-O", "--option", value: "KEY=VALUE",
             help: "an option of the coder (may be repeated); list --json shows them"),
     ]
@@ -32,7 +34,7 @@ struct EncodeOptions {
             shared.append((OptionKey.effort, .integer(Int64(effort))))
         }
         self.shared = shared
-        named = ["colors", "dither"].compactMap { name in
+        named = ["colors", "dither", "distance"].compactMap { name in
             arguments.value("--" + name).map { (name, $0) }
         }
         var raw: [(key: String, text: String)] = []

@@ -20,7 +20,7 @@ struct ChangedRect: Equatable {
 /// The pixels an encoder works on: what is to be seen, and what a viewer has on its canvas.
 struct FrameCanvas {
     /// What the pictures take together; pictures that are the same share their memory.
-    static let bytesPerPixel = (still: 10, animation: 19)
+    static let bytesPerPixel = (still: 10, animation: 19, keys: 8)
 
     let width: Int
     let height: Int

@@ -26,7 +26,7 @@ extension FrameIndexer {
                 }
                 let offset = (2 * screen[(y & 7) << 3 | x & 7] - 63) * strength / 128
                 let wanted = vector(color) &+ SIMD4(offset, offset, offset, 0)
-                canvas.indices[place] = nearest.nearest(self.color(wanted)).index
+                canvas.indices[place] = nearest.index(nearestTo: self.color(wanted))
             }
         }
     }
@@ -55,7 +55,7 @@ extension FrameIndexer {
                 }
                 let wanted = vector(source) &+ (errors[x + 1] &+ 8) &>> 4
                 let inside = wanted.clamped(lowerBound: .zero, upperBound: SIMD4(repeating: 255))
-                let index = nearest.nearest(color(inside)).index
+                let index = nearest.index(nearestTo: color(inside))
                 canvas.indices[place] = index
                 let error = inside &- vector(nearest.colors[Int(index)])
                 errors[x + 1 + step] &+= error &* 7

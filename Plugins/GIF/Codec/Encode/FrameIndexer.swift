@@ -3,27 +3,33 @@ enum FrameIndexer {
     /// Where every pixel that changed has its own colour.
     static func exact(_ canvas: inout FrameCanvas, in rect: ChangedRect, _ table: ColorTable) {
         let skip = table.transparentIndex
+        let (source, prior, width) = (canvas.source, canvas.prior, canvas.width)
+        // Through the canvas every store would ask whether the indices are shared.
+        var indices = canvas.indices.mutableSpan
         for y in rect.rows {
             var last: (color: UInt32, index: UInt8) = (ColorTable.transparent, skip ?? 0)
-            for place in canvas.place(rect.left, y)..<canvas.place(rect.right + 1, y) {
-                if let skip, canvas.source[place] == canvas.prior[place] {
-                    canvas.indices[place] = skip
+            for place in y * width + rect.left...y * width + rect.right {
+                let color = source[place]
+                if let skip, color == prior[place] {
+                    indices[place] = skip
                     continue
                 }
-                let color = canvas.source[place]
                 if color != last.color { last = (color, table.index(of: color) ?? 0) }
-                canvas.indices[place] = last.index
+                indices[place] = last.index
             }
         }
     }
 
     /// The nearest colours; a pixel that is shown about as well as its nearest colour would stays.
     ///
+    /// - Parameter keys: nil where they are the colours.
     /// - Returns: the rectangle of those that do not; nil when all do.
     static func nearest(
-        _ canvas: inout FrameCanvas, in rect: ChangedRect, _ nearest: NearestColors, skip: UInt8, tolerance: Int32
+        _ canvas: inout FrameCanvas, in rect: ChangedRect, _ nearest: NearestColors, _ keys: FrameKeys?, skip: UInt8,
+        tolerance: Int32
     ) -> ChangedRect? {
         var drawn: ChangedRect?
+        let (wanted, seen) = (keys?.source ?? canvas.source, keys?.shown ?? canvas.shown)
         for y in rect.rows {
             var (first, last) = (-1, -1)
             for x in rect.left...rect.right {
@@ -33,10 +39,10 @@ enum FrameIndexer {
                     canvas.indices[place] = skip
                     continue
                 }
-                let (index, distance) = nearest.nearest(color)
-                let shown = canvas.shown[place]
+                let (index, distance) = nearest.nearest(wanted[place])
+                let shown = seen[place]
                 if shown != ColorTable.transparent,
-                    NearestColors.distance(shown, color) <= distance &+ tolerance
+                    NearestColors.distance(shown, wanted[place]) <= distance &+ tolerance
                 {
                     canvas.indices[place] = skip
                     continue

@@ -5,7 +5,7 @@ struct FramePalette {
     var nearest: NearestColors?
     /// Squared error a pixel may have more than at best.
     var tolerance: Int32 = 0
-    /// Mean squared error of a pixel.
+    /// Mean squared error of a pixel, in RGB.
     var meanError: Float = 0
     var isGlobal: Bool
 

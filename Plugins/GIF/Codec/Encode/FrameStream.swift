@@ -11,6 +11,8 @@ struct FrameStream {
     private let packer = LZWPacker()
     private var chooser: PaletteChooser
     private var global: ColorTable?
+    /// Nil where distances are those of RGB.
+    private var keys: FrameKeys?
     /// Colours the global palette has room for.
     private var capacity = 0
     /// Whether the viewer shows exactly what it should.
@@ -65,8 +67,12 @@ struct FrameStream {
                 FrameIndexer.ordered(&canvas, in: rect, nearest, skip: skip, strength: palette.spacing)
             case .diffusion: FrameIndexer.diffusion(&canvas, in: rect, nearest, skip: skip)
             case .none, .auto:
+                if settings.distance != .rgb {
+                    if keys == nil { keys = FrameKeys(canvas) }
+                    keys?.measure(canvas, in: rect, settings.distance.metric)
+                }
                 drawn = FrameIndexer.nearest(
-                    &canvas, in: rect, nearest, skip: skip, tolerance: isFirst ? 0 : palette.tolerance)
+                    &canvas, in: rect, nearest, keys, skip: skip, tolerance: isFirst ? 0 : palette.tolerance)
                 drawn = isFirst ? rect : ChangedRect.union(drawn, leaving.cleared)
             }
         } else {
@@ -140,9 +146,9 @@ struct FrameStream {
         let bits = max(2, FramePalette.bits(Int(symbols.max() ?? 0) + 1))
         let isLossy = palette.tolerance > 0
         let choices = PixelChoices(
-            source: canvas.source, prior: canvas.prior, shown: canvas.shown, table: palette.table,
-            nearest: isLossy ? palette.nearest : nil, tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect,
-            canvasWidth: canvas.width)
+            source: canvas.source, prior: canvas.prior, shown: canvas.shown, wanted: keys?.source ?? canvas.source,
+            seen: keys?.shown ?? canvas.shown, table: palette.table, nearest: isLossy ? palette.nearest : nil,
+            tolerance: palette.tolerance, indexLimit: 1 << bits, rect: rect, canvasWidth: canvas.width)
         let packing = FramePacking(packer: packer, choices: choices, bits: bits, host: host)
         choices.closeGaps(&symbols)
         if isStill || palette.meanError >= 1 {

@@ -56,8 +56,9 @@ public final class GIFEncoder: ImageEncoder {
         else { throw CoderError(.misuse, "the surface is not the whole canvas") }
         if canvas == nil {
             let each = FrameCanvas.bytesPerPixel
-            let isStill = info.frameCount == 1
-            try host.reserve(bytes: info.size.width * info.size.height * (isStill ? each.still : each.animation))
+            let most =
+                (info.frameCount == 1 ? each.still : each.animation) + (settings.distance == .rgb ? 0 : each.keys)
+            try host.reserve(bytes: info.size.width * info.size.height * most)
             canvas = FrameCanvas(
                 width: info.size.width, height: info.size.height, mayHaveHoles: info.nativeFormat.hasTransparency)
             stream = FrameStream(settings, info, extensions: extensions, sink: sink, host: host)

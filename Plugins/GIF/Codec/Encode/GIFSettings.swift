@@ -19,10 +19,21 @@ struct GIFSettings {
         case local
     }
 
+    /// How far a colour is from another.
+    enum Distance: String {
+        /// As PSNR measures.
+        case rgb
+        /// As the eye measures.
+        case perceptual
+
+        var metric: ColorMetric { self == .rgb ? .rgb : .perceptual }
+    }
+
     /// 2 … 256, the transparent one included.
     var colors = 256
     var dither = Dither.auto
     var palette = PaletteChoice.auto
+    var distance = Distance.rgb
 
     init(_ options: CoderOptions) throws(CoderError) {
         if let count = options.integer("gif.colors") {
@@ -42,6 +53,12 @@ struct GIFSettings {
                 throw .invalidArgument("gif.palette is '\(name)'", hint: "it is auto, global or local")
             }
             palette = value
+        }
+        if let name = options.string("gif.distance") {
+            guard let value = Distance(rawValue: name) else {
+                throw .invalidArgument("gif.distance is '\(name)'", hint: "it is rgb or perceptual")
+            }
+            distance = value
         }
     }
 }

@@ -17,6 +17,7 @@ struct PaletteChooser {
     private static let leastRoom = 64
 
     let settings: GIFSettings
+    private var metric: ColorMetric { settings.distance.metric }
     /// Whether pixels of an approximate frame may have any colour about as good as the best.
     var isTolerant = true
     private var histogram = ColorHistogram()
@@ -37,19 +38,20 @@ struct PaletteChooser {
         isExact: Bool
     ) -> FramePalette {
         count(canvas, rect)
-        let points = histogram.points()
-        let pixels = max(1, points.reduce(0) { $0 + $1.w })
-        guard let global else { return first(points, pixels, needsSkip: hasLater || canvas.hasHoles) }
+        let counted = histogram.points()
+        let pixels = max(1, counted.reduce(0) { $0 + $1.w })
+        guard let global else { return first(counted, pixels, needsSkip: hasLater || canvas.hasHoles) }
         let limit = min(settings.colors, 255)
-        if settings.palette != .global, isExact, histogram.isExact, points.count <= limit {
+        if settings.palette != .global, isExact, histogram.isExact, counted.count <= limit {
             var table = ColorTable([ColorTable.transparent])
-            for point in points { _ = table.index(adding: Quantizer.color(point)) }
+            for point in counted { _ = table.index(adding: Quantizer.color(point)) }
             return FramePalette(table: table, isGlobal: false)
         }
+        let points = metric.points(counted)
         let isUsable = settings.palette != .local && global.transparentIndex != nil && global.colors.count > 1
-        let error = isUsable ? ColorKernels.error(of: global.colors, points) : .infinity
+        let error = isUsable ? ColorKernels.error(of: global.colors, points, metric) : .infinity
         let bytes = Float(3 << FramePalette.bits(min(points.count, limit) + 1))
-        let worth = max(Self.leastWorth, Self.worth * globalError)
+        let worth = max(Self.leastWorth / metric.unit, Self.worth * globalError)
         if isUsable,
             settings.palette == .global && capacity - global.colors.count < Self.leastRoom
                 || error <= worth * bytes
@@ -62,14 +64,14 @@ struct PaletteChooser {
             // Colours in the palette of the file cost nothing, and later frames have them, too.
             var table = global
             let room = capacity - global.colors.count
-            for color in Quantizer.palette(points, limit: room, rounds: Self.rounds.later).colors {
+            for color in Quantizer.palette(points, limit: room, rounds: Self.rounds.later, metric).colors {
                 _ = table.index(adding: color)
             }
-            let left = ColorKernels.error(of: table.colors, points) / pixels
+            let left = ColorKernels.error(of: table.colors, points, metric) / pixels
             globalError = left
             return shared(table, left)
         }
-        let (colors, left) = Quantizer.palette(points, limit: limit, rounds: Self.rounds.later)
+        let (colors, left) = Quantizer.palette(points, limit: limit, rounds: Self.rounds.later, metric)
         if isUsable, settings.palette == .auto, error - left <= worth * bytes { return shared(global, error / pixels) }
         return local(colors, left / pixels)
     }
@@ -86,7 +88,8 @@ struct PaletteChooser {
             return FramePalette(table: table, isGlobal: true)
         }
         let limit = min(settings.colors, 256 - table.colors.count)
-        let (colors, left) = Quantizer.palette(points, limit: limit, rounds: Self.rounds.first)
+        let (colors, left) = Quantizer.palette(
+            metric.points(points), limit: limit, rounds: Self.rounds.first, metric)
         globalError = left / pixels
         for color in colors { _ = table.index(adding: color) }
         return shared(table, globalError)
@@ -138,15 +141,15 @@ struct PaletteChooser {
     }
 
     private func tolerance(_ meanError: Float) -> Int32 {
-        isTolerant ? Int32(min(Self.tolerated * meanError, Self.greatestTolerance)) : 0
+        isTolerant ? Int32(min(Self.tolerated * meanError, Self.greatestTolerance / metric.unit)) : 0
     }
 
     private func local(_ colors: [UInt32], _ meanError: Float) -> FramePalette {
         let tolerance = tolerance(meanError)
         let table = ColorTable([ColorTable.transparent] + colors)
         return FramePalette(
-            table: table, nearest: NearestColors(table.colors, margin: tolerance), tolerance: tolerance,
-            meanError: meanError, isGlobal: false)
+            table: table, nearest: NearestColors(table.colors, margin: tolerance, metric), tolerance: tolerance,
+            meanError: meanError * metric.unit, isGlobal: false)
     }
 
     private mutating func shared(_ table: ColorTable, _ meanError: Float) -> FramePalette {
@@ -154,10 +157,10 @@ struct PaletteChooser {
         if globalNearest == nil || globalNearest!.colors.count != table.colors.count
             || globalNearest!.margin < tolerance
         {
-            globalNearest = NearestColors(table.colors, margin: tolerance)
+            globalNearest = NearestColors(table.colors, margin: tolerance, metric)
         }
         return FramePalette(
-            table: table, nearest: globalNearest, tolerance: tolerance, meanError: meanError,
-            isGlobal: true)
+            table: table, nearest: globalNearest, tolerance: tolerance,
+            meanError: meanError * metric.unit, isGlobal: true)
     }
 }

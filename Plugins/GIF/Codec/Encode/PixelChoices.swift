@@ -7,6 +7,9 @@ struct PixelChoices {
     /// What `shown` was drawn for: a pixel that is the same stays exactly as it is shown.
     let prior: [UInt32]
     let shown: [UInt32]
+    /// Keys of `source` and `shown`.
+    let wanted: [UInt32]
+    let seen: [UInt32]
     let table: ColorTable
     /// Nil where every pixel has its own colour.
     let nearest: NearestColors?
@@ -20,8 +23,8 @@ struct PixelChoices {
     /// No pixel may have another index than it has.
     static func none() -> PixelChoices {
         PixelChoices(
-            source: [], prior: [], shown: [], table: ColorTable([]), nearest: nil, tolerance: 0, indexLimit: 0,
-            rect: .pixel, canvasWidth: 1)
+            source: [], prior: [], shown: [], wanted: [], seen: [], table: ColorTable([]), nearest: nil, tolerance: 0,
+            indexLimit: 0, rect: .pixel, canvasWidth: 1)
     }
 
     var exist: Bool { indexLimit > 0 }
@@ -94,12 +97,13 @@ struct PixelChoices {
                 body(own, 0)
             }
         } else if let nearest {
-            let limit = nearest.nearest(color).distance &+ tolerance
-            if let skip, taken != skip, shown[place] != ColorTable.transparent {
-                let distance = NearestColors.distance(shown[place], color)
+            let wanted = wanted[place]
+            let limit = nearest.nearest(wanted).distance &+ tolerance
+            if let skip, taken != skip, seen[place] != ColorTable.transparent {
+                let distance = NearestColors.distance(seen[place], wanted)
                 if distance <= limit { body(skip, distance) }
             }
-            nearest.candidates(for: color, limit: limit) { index, distance in
+            nearest.candidates(for: wanted, limit: limit) { index, distance in
                 if index != taken, Int(index) < indexLimit { body(index, distance) }
             }
         }

@@ -15,8 +15,10 @@ enum Quantizer {
     }
 
     /// At most `limit` colours for these points, and the squared error that is left.
+    ///
+    /// - Parameter points: as the metric sees them.
     static func palette(
-        _ points: [SIMD4<Float>], limit: Int, rounds: Int
+        _ points: [SIMD4<Float>], limit: Int, rounds: Int, _ metric: ColorMetric
     ) -> (colors: [UInt32], error: Float) {
         var centers: [SIMD4<Float>]
         if points.count <= limit {
@@ -26,8 +28,8 @@ enum Quantizer {
             for _ in 0..<rounds { centers = ColorKernels.moved(centers, points) }
         }
         var seen = Set<UInt32>()
-        let colors = centers.map(Self.color).filter { seen.insert($0).inserted }
-        return (colors, ColorKernels.error(of: colors, points))
+        let colors = centers.map(metric.color).filter { seen.insert($0).inserted }
+        return (colors, ColorKernels.error(of: colors, points, metric))
     }
 
     static func color(_ point: SIMD4<Float>) -> UInt32 {

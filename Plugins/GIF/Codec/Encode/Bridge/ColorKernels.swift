@@ -71,8 +71,10 @@ enum ColorKernels {
     }
 
     /// The squared error when every point has the nearest of these colours.
-    static func error(of colors: [UInt32], _ points: [SIMD4<Float>]) -> Float {
-        let lanes = ColorLanes(colors.map(point))
+    ///
+    /// - Parameter points: as the metric sees them.
+    static func error(of colors: [UInt32], _ points: [SIMD4<Float>], _ metric: ColorMetric) -> Float {
+        let lanes = ColorLanes(colors.map(metric.point))
         // Single precision would stop counting after 2²⁴ of anything.
         var total = 0.0
         for point in points { total += Double(lanes.nearest(point).distance * point.w) }

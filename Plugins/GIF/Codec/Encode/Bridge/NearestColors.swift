@@ -1,9 +1,12 @@
 /// Looks up the nearest of up to 256 colours exactly: of each cell of the cube it knows which can be nearest in it.
+///
+/// Distances are those between keys of a ``ColorMetric``.
 @safe final class NearestColors {
     /// Cells of 8 × 8 × 8 colours.
     private static let cells = 1 << 15
 
     let colors: [UInt32]
+    private let metric: ColorMetric
     /// How much more squared error than the nearest a colour may have to be a ``candidates(for:_:)``.
     let margin: Int32
     private let lanes: ColorLanes
@@ -15,13 +18,15 @@
     private var used = 0
     private var capacity = 1 << 16
 
-    init(_ colors: [UInt32], margin: Int32) {
+    init(_ colors: [UInt32], margin: Int32, _ metric: ColorMetric) {
         self.colors = colors
+        self.metric = metric
         self.margin = margin
-        lanes = ColorLanes(colors.map(ColorKernels.point))
+        let keys = colors.map(metric.key)
+        lanes = ColorLanes(keys.map(ColorKernels.point))
         unsafe packed = .allocate(capacity: 256)
         unsafe packed.initialize(repeating: 0, count: 256)
-        for (index, color) in colors.enumerated() { unsafe packed[index] = color }
+        for (index, key) in keys.enumerated() { unsafe packed[index] = key }
         unsafe starts = .allocate(capacity: Self.cells)
         unsafe starts.initialize(repeating: -1, count: Self.cells)
         unsafe lists = .allocate(capacity: capacity)
@@ -41,7 +46,11 @@
         return red &* red &+ green &* green &+ blue &* blue
     }
 
-    /// The index of the nearest colour and its squared distance.
+    /// The index of the colour nearest to one of RGB.
+    @inline(__always)
+    func index(nearestTo color: UInt32) -> UInt8 { nearest(metric.key(color)).index }
+
+    /// The index of the colour nearest to a key, and its squared distance.
     @inline(__always)
     func nearest(_ color: UInt32) -> (index: UInt8, distance: Int32) {
         let list = unsafe list(of: color)

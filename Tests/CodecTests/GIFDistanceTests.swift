@@ -1,0 +1,191 @@
+import CoderPluginKit
+import Glibc
+import ImageModel
+import Testing
+
+@testable import GIFCodec
+
+/// Pictures of 96 × 64 with thousands of colours.
+enum Recipe: CaseIterable {
+    /// A sky over ground, with shade that does not follow either.
+    case soft
+    /// The same at a fifth of the light.
+    case dark
+    /// All hues, full in the middle and paler to the edges.
+    case saturated
+
+    static let size = PixelSize(96, 64)
+
+    /// - Parameter shift: columns by which it moved to the left.
+    func pixels(shift: Int = 0) -> [UInt8] {
+        (0..<Self.size.width * Self.size.height).flatMap { place -> [UInt8] in
+            let x = Double(place % Self.size.width + shift) / 96
+            let y = Double(place / Self.size.width) / 64
+            let shade = 0.75 + 0.25 * sin(9 * x + 4 * y) * cos(7 * x - 5 * y)
+            func byte(_ value: Double) -> UInt8 { UInt8((255 * max(0, min(1, value))).rounded()) }
+            switch self {
+            case .soft, .dark:
+                let part = self == .soft ? shade : shade * 0.22
+                return [
+                    byte(part * (0.35 + 0.5 * y)), byte(part * (0.6 - 0.15 * y)), byte(part * (0.95 - 0.75 * y)), 255,
+                ]
+            case .saturated:
+                let full = 1 - abs(2 * y - 1) * 0.6
+                func channel(_ turn: Double) -> UInt8 {
+                    let ramp = abs((x + turn).truncatingRemainder(dividingBy: 1) * 6 - 3) - 1
+                    return byte(shade * (1 - full + full * max(0, min(1, ramp))))
+                }
+                return [channel(0), channel(2.0 / 3), channel(1.0 / 3), 255]
+            }
+        }
+    }
+}
+
+private func packed(_ red: Int, _ green: Int, _ blue: Int) -> UInt32 {
+    UInt32(red | green << 8 | blue << 16) | 0xFF00_0000
+}
+
+/// 18³ colours, those of all corners among them.
+private let lattice: [UInt32] = (0..<5832).map { packed($0 % 18 * 15, $0 / 18 % 18 * 15, $0 / 324 * 15) }
+
+@Suite struct `GIF colour distance` {
+    private func encoded(_ pictures: [[UInt8]], _ options: CoderOptions) throws -> [UInt8] {
+        try encodeGIF(
+            Recipe.size, .rgba8, GivenFrame.sequence(pictures, Recipe.size, each: .milliseconds(40)), options: options)
+    }
+
+    /// What a viewer shows, by giflib.
+    private func seen(_ file: [UInt8]) throws -> [[UInt8]] {
+        composited(try #require(giflibFrames(file)), Recipe.size)
+    }
+
+    // MARK: The metric
+
+    /// L* of CIE 015, worked out apart from this project; blacks are told apart as coarsely as there.
+    @Test(arguments: [
+        (0, 0), (16, 4.68), (32, 12.25), (64, 27.09), (96, 40.73), (128, 53.59), (160, 65.87), (192, 77.70),
+        (224, 89.18),
+        (255, 100),
+    ])
+    func `has grays where CIE has them`(_ gray: Int, _ lightness: Double) {
+        let point = ColorMetric.perceptual.point(packed(gray, gray, gray))
+        let white = ColorMetric.perceptual.point(packed(255, 255, 255))
+        #expect(abs(Double(point.x / white.x) * 100 - lightness) < 2)
+        let black = ColorMetric.perceptual.point(packed(0, 0, 0))
+        #expect(abs(point.y - black.y) < 0.1 && abs(point.z - black.z) < 0.1)
+    }
+
+    /// The hues of OKLab, as published for the corners of sRGB.
+    @Test(arguments: [
+        (0x0000FF, 29.23), (0x00FF00, 142.50), (0xFF0000, 264.05), (0x00FFFF, 109.77), (0xFFFF00, 194.77),
+        (0xFF00FF, 328.36),
+    ])
+    func `has primaries at their hues`(_ color: UInt32, _ hue: Double) {
+        let (point, gray) = (
+            ColorMetric.perceptual.point(color | 0xFF00_0000), ColorMetric.perceptual.point(packed(0, 0, 0))
+        )
+        let degrees = atan2(Double(point.z - gray.z), Double(point.y - gray.y)) * 180 / .pi
+        #expect(abs((degrees - hue + 540).truncatingRemainder(dividingBy: 360) - 180) < 3)
+    }
+
+    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `goes there and back`(
+        _ distance: GIFSettings.Distance
+    ) {
+        let metric = distance.metric
+        #expect(lattice.filter { metric.color(metric.point($0)) != $0 } == [])
+    }
+
+    /// Half a step for the rounding, and a little for single precision.
+    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `rounds keys and cuts none off`(
+        _ distance: GIFSettings.Distance
+    ) {
+        let metric = distance.metric
+        let far = lattice.filter { color in
+            let (point, key) = (metric.point(color), metric.key(color))
+            return (0..<3).contains { abs(point[$0] - Float(key >> ($0 * 8) & 0xFF)) > 0.51 } || key >> 24 != 255
+        }
+        #expect(far == [])
+    }
+
+    @Test(arguments: [GIFSettings.Distance.rgb, .perceptual]) func `has no place for what is not shown`(
+        _ distance: GIFSettings.Distance
+    ) {
+        #expect(distance.metric.key(ColorTable.transparent) == ColorTable.transparent)
+    }
+
+    // MARK: What it chooses
+
+    /// Dithering wants a viewer who stands back; without it each pixel is judged by itself.
+    @Test(arguments: Recipe.allCases, [8, 16])
+    func `looks better with few colours`(_ recipe: Recipe, _ colors: Int64) throws {
+        let picture = recipe.pixels()
+        func error(_ distance: String) throws -> Double {
+            let file = try encoded(
+                [picture],
+                ["gif.colors": .integer(colors), "gif.dither": .string("none"), "gif.distance": .string(distance)])
+            return CIELAB.error(try seen(file)[0], picture)
+        }
+        let (plain, perceptual) = (try error("rgb"), try error("perceptual"))
+        #expect(perceptual < plain * 0.97, "\(perceptual) instead of \(plain)")
+    }
+
+    @Test(arguments: Recipe.allCases, ["local", "global"])
+    func `looks better in motion`(_ recipe: Recipe, _ palette: String) throws {
+        let pictures = (0..<6).map { recipe.pixels(shift: 5 * $0) }
+        func error(_ distance: String) throws -> Double {
+            let file = try encoded(
+                pictures,
+                ["gif.colors": .integer(8), "gif.palette": .string(palette), "gif.distance": .string(distance)])
+            let got = try seen(file)
+            #expect(got.count == pictures.count)
+            return zip(got, pictures).reduce(0) { $0 + CIELAB.error($1.0, $1.1) }
+        }
+        let (plain, perceptual) = (try error("rgb"), try error("perceptual"))
+        #expect(perceptual < plain * 0.97, "\(perceptual) instead of \(plain)")
+    }
+
+    /// A black pixel is as far from what is not shown as any other.
+    @Test(arguments: ["rgb", "perceptual"]) func `draws black on what is transparent`(_ distance: String) throws {
+        var first = Recipe.dark.pixels()
+        // All moves, so that pixels on the left of the hole change, too.
+        var second = Recipe.dark.pixels(shift: 7)
+        for y in 10..<50 {
+            for place in stride(from: (y * 96 + 20) * 4, to: (y * 96 + 70) * 4, by: 4) {
+                first.replaceSubrange(place..<place + 4, with: [0, 0, 0, 0])
+                second.replaceSubrange(place..<place + 4, with: [0, 0, UInt8(place / 4 % 3), 255])
+            }
+        }
+        let got = try seen(encoded([first, second], ["gif.distance": .string(distance), "gif.colors": .integer(64)]))
+        let holes = got.map { picture in stride(from: 3, to: picture.count, by: 4).count { picture[$0] == 0 } }
+        #expect(holes == [40 * 50, 0])
+    }
+
+    @Test(arguments: [2, 100, 256], ["rgb", "perceptual"])
+    func `changes nothing where colours suffice`(_ colors: Int, _ distance: String) throws {
+        let pictures = (0..<3).map { shift in
+            (0..<96 * 64).flatMap { place -> [UInt8] in
+                let color = (place + shift * place / 96) % colors
+                return [UInt8(color), UInt8(255 - color), UInt8(color * 7 & 0xFF), 255]
+            }
+        }
+        let options: CoderOptions = ["gif.distance": .string(distance)]
+        #expect(try seen(encoded(pictures, options)) == pictures)
+        #expect(try encoded(pictures, options) == encoded(pictures, [:]))
+    }
+
+    // MARK: The option
+
+    @Test func `is that of RGB if nothing is said`() throws {
+        let picture = Recipe.soft.pixels()
+        let plain = try encoded([picture], [:])
+        #expect(try encoded([picture], ["gif.distance": .string("rgb")]) == plain)
+        #expect(try encoded([picture], ["gif.distance": .string("perceptual")]) != plain)
+    }
+
+    @Test(arguments: ["", "RGB", "cie"]) func `says what it may be`(_ value: String) {
+        let error = #expect(throws: CoderError.self) {
+            try GIFEncoder(EncoderSession(options: ["gif.distance": .string(value)]))
+        }
+        #expect(error?.code == .invalidArgument && error?.hint == "it is rgb or perceptual")
+    }
+}
