@@ -21,7 +21,8 @@ public final class AVIFEncoder: ImageEncoder {
         let native = info.nativeFormat
         let bits = native.bits > 8 || native.numeric == .float ? 16 : 8
         if native.channels == .gray { return [PixelFormat(.gray, bits: bits), PixelFormat(.rgb, bits: bits)] }
-        if !native.hasTransparency { return [PixelFormat(.rgb, bits: bits)] }
+        // A plane of alpha without a hole in it would cost as much time as colour.
+        if !native.hasTransparency || !info.hasAlpha { return [PixelFormat(.rgb, bits: bits)] }
         let alpha: PixelFormat.Alpha = native.alpha == .premultiplied ? .premultiplied : .straight
         return [PixelFormat(.rgba, bits: bits, alpha: alpha)]
     }

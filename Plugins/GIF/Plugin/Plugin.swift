@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.gif", decoder: GIFDecoder.self, encoder: GIFEncoder.self,
-            roles: [.decode, .encode, .animation, .encodeAnimation, .metadata])
+            roles: [.decode, .encode, .animation, .encodeAnimation, .incremental, .metadata])
     ])

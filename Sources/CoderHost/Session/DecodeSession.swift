@@ -26,9 +26,10 @@ public final class DecodeSession {
         let decoder = try ranked.coder.makeDecoder(source, context)
         info = try decoder.readHeader()
         try LimitCheck.examine(info, source, context.limits)
-        sequence = FrameSequence(info, decoder, context, isComplete: { source.isComplete }) { () throws(CoderError) in
-            try ranked.coder.makeDecoder(source, context)
-        }
+        sequence = FrameSequence(
+            info, decoder, context, isIncremental: ranked.descriptor.roles.contains(.incremental),
+            isComplete: { source.isComplete }
+        ) { () throws(CoderError) in try ranked.coder.makeDecoder(source, context) }
     }
 
     /// Exif, XMP, ICC and so on, kept verbatim.

@@ -7,6 +7,8 @@ import ImageModel
 final class FrameSequence {
     private let info: ImageInfo
     private let context: SessionContext
+    /// Whether the coder shows parts of a frame.
+    private let isIncremental: Bool
     private let isComplete: () -> Bool
     private let makeDecoder: () throws(CoderError) -> any FrameDecoder
     private var decoderInUse: (any FrameDecoder)?
@@ -35,11 +37,13 @@ final class FrameSequence {
     }
 
     init(
-        _ info: ImageInfo, _ decoder: any FrameDecoder, _ context: SessionContext, isComplete: @escaping () -> Bool,
+        _ info: ImageInfo, _ decoder: any FrameDecoder, _ context: SessionContext, isIncremental: Bool,
+        isComplete: @escaping () -> Bool,
         makeDecoder: @escaping () throws(CoderError) -> any FrameDecoder
     ) {
         self.info = info
         self.context = context
+        self.isIncremental = isIncremental
         self.isComplete = isComplete
         self.makeDecoder = makeDecoder
         decoderInUse = decoder
@@ -194,8 +198,8 @@ final class FrameSequence {
             if outcome == .complete { lastDecoded = standsAt }
             return outcome
         } catch {
-            // What came before the cut is in the surface.
-            if error.code == .truncated && wantsPartial { return .partial(PixelRect(place.rect.size)) }
+            // What came before the cut is in the surface, if the coder paints as it goes.
+            if error.code == .truncated && wantsPartial && isIncremental { return .partial(PixelRect(place.rect.size)) }
             throw error
         }
     }

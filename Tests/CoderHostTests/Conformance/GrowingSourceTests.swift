@@ -98,6 +98,14 @@ import Testing
         #expect(grown.parts > 1)
     }
 
+    @Test(arguments: ["pictures/photo.heic", "pictures/photo.avif"])
+    func `what shows no parts is truncated, not blank, when it ends early`(name: String) throws {
+        let bytes = Fixture.named(name).bytes
+        let session = try Bench.manager.openSession(ImageSource(Array(bytes[..<(bytes.count * 3 / 4)])))
+
+        #expect(Bench.code { _ = try session.decodeAvailable() } == .truncated)
+    }
+
     @Test(arguments: [
         "pictures/f.jpg", "pictures/f.png", "pictures/f.gif", "pictures/f.webp", "pictures/f.heic",
         "pictures/f.avif", "pictures/rgba.ff", "pictures/rgba.pam", "pictures/f.ppm",
