@@ -25,7 +25,7 @@ enum ProgressiveCommand: Command {
         let chunk = try arguments.integer("--chunk", 1...(1 << 30)) ?? 16_384
         var target: OutputTarget?
         if let output = arguments.value("--output") {
-            guard OutputTarget.mentions("n", in: output) else {
+            guard try OutputTemplate(output).mentions("n") else {
                 throw UsageError("\(output) is one name for many pictures", hint: "put {n} into it: 'p_{n}.png'")
             }
             target = try OutputTarget(output, arguments)
@@ -33,7 +33,8 @@ enum ProgressiveCommand: Command {
         let file = arguments.operands[0]
         let options = try EncodeOptions(arguments)
         do throws(CoderError) {
-            let run = try ProgressiveRun(file, host, options, chunk: chunk, target: target)
+            let outputs = OutputGuard(inputs: [file], arguments)
+            let run = try ProgressiveRun(file, host, options, chunk: chunk, target: target, outputs)
             if arguments.has("--json") {
                 Console.out(run.json.text)
             } else if arguments.has("--report") || target == nil {
