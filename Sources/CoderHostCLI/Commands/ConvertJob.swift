@@ -89,8 +89,10 @@ struct ConvertJob {
 
     /// Where JSON lines go: standard output, unless the picture itself goes there.
     func report(_ line: String) {
-        if target.isStandardOutput { Console.error(line) } else { Console.out(line) }
+        if outputIsTaken { Console.error(line) } else { Console.out(line) }
     }
+
+    var outputIsTaken: Bool { target.isStandardOutput }
 
     // MARK: One file
 

@@ -73,7 +73,7 @@ struct FramesAssembly {
             throw UsageError("an animation is not written to a terminal", hint: "redirect standard output")
         }
         // The animation is one piece of work: a picture that fails ends it.
-        return FramesCommand.each([output], arguments) { output throws(CoderError) in
+        return FramesCommand.each([output], arguments, outputIsTaken: output == "-") { output throws(CoderError) in
             try assemble(files, output)
         }
     }

@@ -32,19 +32,21 @@ enum ProgressiveCommand: Command {
         }
         let file = arguments.operands[0]
         let options = try EncodeOptions(arguments)
+        let outputs = OutputGuard(inputs: [file], arguments)
+        let run: ProgressiveRun
         do throws(CoderError) {
-            let outputs = OutputGuard(inputs: [file], arguments)
-            let run = try ProgressiveRun(file, host, options, chunk: chunk, target: target, outputs)
-            if arguments.has("--json") {
-                Console.out(run.json.text)
-            } else if arguments.has("--report") || target == nil {
-                run.lines.forEach { Console.out($0) }
-            }
-            if let problem = run.problem { throw problem }
-            return .success
+            run = try ProgressiveRun(file, host, options, chunk: chunk, target: target, outputs)
         } catch {
-            for line in error.lines(file: file) { Console.error(line) }
+            error.report(file, arguments)
             return ExitCode(error.code)
         }
+        if arguments.has("--json") {
+            Console.out(run.json.text)
+        } else if arguments.has("--report") || target == nil {
+            run.lines.forEach { Console.out($0) }
+        }
+        guard let problem = run.problem else { return .success }
+        for line in problem.lines(file: file) { Console.error(line) }
+        return ExitCode(problem.code)
     }
 }

@@ -32,8 +32,7 @@ struct ProgressiveRun {
         self.file = file
         var outputs = outputs
         let whole = try ImageSource(path: file, limits: host.manager.limits)
-        let bytes = whole.bytes(0..<whole.count)
-        total = bytes.count
+        total = whole.count
         // What loading the plugin costs is no part of decoding.
         _ = try host.manager.openSession(whole)
         let picture = try ProgressiveImage(
@@ -43,7 +42,7 @@ struct ProgressiveRun {
         do throws(CoderError) {
             repeat {
                 let end = min(at + chunk, total)
-                try picture.append(Array(bytes[at..<end]))
+                try picture.append(whole.bytes(at..<end))
                 at = end
                 if at == total { picture.finish() }
                 let outcome = try measure { () throws(CoderError) in
@@ -75,7 +74,7 @@ struct ProgressiveRun {
                 picture.image == nil
                 ? CoderError(.truncated, "the data ends before the header") : .truncated()
         }
-        singleCost = try? decodeAtOnce(host)
+        singleCost = try? Self.decodeAtOnce(whole, host)
     }
 
     private struct Part: Sendable {
@@ -102,8 +101,8 @@ struct ProgressiveRun {
         return try body()
     }
 
-    private func decodeAtOnce(_ host: CoderHost) throws(CoderError) -> Double {
-        let source = try ImageSource(path: file, limits: host.manager.limits)
+    /// What one decode costs; a pipe cannot be read a second time, so the bytes are those that are there.
+    private static func decodeAtOnce(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> Double {
         let start = processorSeconds()
         try host.manager.withSession(source) { session throws(CoderError) in
             if session.info.isAnimated { _ = try session.frames() }

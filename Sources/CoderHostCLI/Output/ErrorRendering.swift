@@ -25,6 +25,18 @@ extension CoderError {
         return result
     }
 
+    /// Tells what became of one input: a person on standard error, a program by a line of JSON.
+    ///
+    /// - Parameter outputIsTaken: whether standard output is where the data go.
+    func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
+        guard arguments.has("--json") else {
+            for line in lines(file: file) { Console.error(line) }
+            return
+        }
+        let line = JSONValue.object([("file", .string(file)), ("error", json)]).text
+        if outputIsTaken { Console.error(line) } else { Console.out(line) }
+    }
+
     /// The value of the key `error` in JSON.
     var json: JSONValue {
         var members: [(key: String, value: JSONValue)] = [
