@@ -1,15 +1,15 @@
 import CoderHost
 import ImageModel
 
-/// A name as it is shown: what would move a terminal's cursor or colours is written out.
+/// A name as it is shown: what would move a terminal's cursor, change its colours or turn the writing is written out.
 func printable(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+    guard text.unicodeScalars.contains(where: Console.isHarmful) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
         switch scalar {
         case "\n": result += "\\n"
         case "\t": result += "\\t"
-        case _ where scalar.properties.generalCategory == .control: result += "\\u{\(String(scalar.value, radix: 16))}"
+        case _ where Console.isHarmful(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
         default: result.unicodeScalars.append(scalar)
         }
     }
