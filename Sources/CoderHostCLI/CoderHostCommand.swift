@@ -13,9 +13,11 @@ struct CoderHostCommand {
     static func main() {
         Console.reportWriteErrors()
         let code = run(Array(CommandLine.arguments.dropFirst()))
+        guard let problem = Console.outputError, [.success, .partialFailure, .inputOutput].contains(code) else {
+            exit(code.rawValue)
+        }
         // A reader that had enough is no reason to complain.
-        guard let problem = Console.outputError, problem.code != EPIPE, code == .success else { exit(code.rawValue) }
-        Console.error("coderhost: standard output cannot be written: \(problem)")
+        if problem.code != EPIPE { Console.error("coderhost: standard output cannot be written: \(problem)") }
         exit(ExitCode.inputOutput.rawValue)
     }
 

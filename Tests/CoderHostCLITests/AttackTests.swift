@@ -68,4 +68,52 @@ import Testing
         #expect(result.status == 74)
         #expect(readFile(place.file("x.pam")) == nil)
     }
+
+    static let unread = [
+        ["--help"], ["help", "frames"], ["--version"], ["list"], ["list", "--json"], ["doctor"],
+        ["info", "pictures/f.png"], ["info", "--json", "nowhere", "pictures/f.png"],
+        ["frames", "info", "pictures/three-frames.gif"], ["frames", "info", "--json", "pictures/three-frames.gif"],
+        ["progressive", "pictures/f.png"], ["convert", "pictures/f.png", "-o", "-", "-f", "pam"],
+    ]
+
+    @Test(arguments: unread) func `output that nobody reads ends with one code, silently`(words: [String]) throws {
+        // The reader is gone before the command begins.
+        let script = #"exec 3> >(exec true); sleep 0.3; "$coderhost" "$@" >&3"#
+        let result = try run(
+            ["bash", "-c", script, "sh"] + words, directory: "\(Repository.root)/Fixtures",
+            environment: ["coderhost": Tool.path])
+
+        #expect(result.status == 74)
+        #expect(result.stderr.isEmpty, "\(result.stderr)")
+    }
+
+    @Test func `an output that cannot be written is no fault of who decodes`() throws {
+        let place = TemporaryDirectory()
+        try Tool.link("/dev/full", at: place.file("x0.png"))
+        let picture = Repository.fixture("pictures/three-frames.gif")
+
+        for words in [
+            ["convert", picture, "-o", "x0.png"], ["frames", "extract", picture, "-o", "x{n}.png"],
+            ["frames", "extract", picture, "-o", "/nowhere/x{n}.png"],
+            ["frames", "extract", picture, "-o", "x{n}.xyz"],
+        ] {
+            let result = try Tool.run(words, directory: place.path)
+            #expect([69, 73, 74].contains(result.status))
+            #expect(!result.stderr.contains("[org.coderhost"), "\(result.stderr)")
+        }
+    }
+
+    @Test func `a name that is not UTF-8 is called what it is`() throws {
+        let place = TemporaryDirectory()
+        let picture = Repository.fixture("pictures/f.png")
+        let result = try run(
+            [
+                "bash", "-c", #"cp "$0" "$1"/$'bad\xff.png' && "$2" info "$1"/$'bad\xff.png'"#, picture, place.path,
+                Tool.path,
+            ])
+
+        #expect(result.status == 66)
+        #expect(result.stderr.contains("not UTF-8"), "\(result.stderr)")
+        #expect(result.stderr.contains("try: rename it"))
+    }
 }

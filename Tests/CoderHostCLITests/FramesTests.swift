@@ -33,4 +33,33 @@ import Testing
         #expect(other.status == 65)
         #expect(other.stdout.isEmpty && other.stderr.hasPrefix("coderhost: "))
     }
+
+    @Test func `keeps its errors out of an animation that goes to standard output`() throws {
+        let result = try Tool.run("frames", "assemble", "nowhere.png", "-o", "-", "-f", "gif", "--json")
+
+        #expect(result.status == 66)
+        #expect(result.stdout.isEmpty)
+        #expect(Document(result.stderr)["error"]["code"].text == "notFound", "\(result.stderr)")
+    }
+
+    @Test func `says in a sentence what is wrong with a timing file`() throws {
+        place.write(Array("[1,]".utf8), to: "t.json")
+
+        let result = try Tool.run(
+            ["frames", "assemble", animation, "-o", "a.gif", "--timing", "t.json"], directory: place.path)
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("t.json is no timing file: expected a value (byte 3)"), "\(result.stderr)")
+    }
+
+    @Test func `says what to name instead of a folder`() throws {
+        place.folder("out")
+
+        let result = try Tool.run(
+            ["frames", "assemble", animation, "-o", "out", "-f", "gif"], directory: place.path)
+
+        #expect(result.status == 73)
+        #expect(result.stderr.contains("out is a directory"))
+        #expect(result.stderr.contains("try: name a file in it"), "\(result.stderr)")
+    }
 }

@@ -90,4 +90,35 @@ import Testing
         #expect(try progressive("hostile/empty").status == 65)
         #expect(try Tool.run("progressive", "nowhere", directory: place.path).status == 66)
     }
+
+    @Test func `reads what can be read only once`() throws {
+        let picture = Repository.fixture("pictures/photo.png")
+        let fifo = try Tool.shell(
+            #"mkfifo ff; (cat "$picture" > ff) & "$coderhost" progressive ff --json; wait"#, directory: place.path,
+            environment: ["picture": picture])
+        let piped = try Tool.run(
+            ["progressive", "-", "--json"], input: Fixture.named("pictures/photo.png").bytes, directory: place.path)
+
+        for result in [fifo, piped] {
+            #expect(result.status == 0, "\(result.stderr)")
+            #expect(result.documents[0]["width"].integer == 160)
+            #expect(result.documents[0]["cost_ratio"].number != nil)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["nowhere"], 66, "notFound"), (["hostile/noise"], 65, "unrecognizedFormat"),
+            (["hostile/wrong-checksum-ihdr.png"], 65, "corrupt"),
+            (["hostile/header-65535x65535.png"], 77, "limitExceeded"),
+            (["pictures/f.png", "--limits", "input=10"], 77, "limitExceeded"),
+        ] as [([String], Int32, String)])
+    func `tells programs, too, what keeps it from beginning`(words: [String], status: Int32, code: String) throws {
+        let result = try Tool.run(["progressive", "--json"] + words, directory: "\(Repository.root)/Fixtures")
+
+        #expect(result.status == status)
+        #expect(result.documents.map { $0["error"]["code"].text } == [code], "\(result.stdout)")
+        #expect(result.documents.first?["file"].text == words[0])
+        #expect(result.stderr.isEmpty, "\(result.stderr)")
+    }
 }

@@ -58,6 +58,8 @@ import Testing
     static let ends: [(how: String, signal: Int32, key: String, status: Int32)] = [
         ("q", 0, "q", 0), ("Escape", 0, "\u{1B}", 0), ("Ctrl-C", 0, "\u{3}", -SIGINT), ("SIGINT", SIGINT, "", -SIGINT),
         ("SIGTERM", SIGTERM, "", -SIGTERM), ("SIGHUP", SIGHUP, "", -SIGHUP), ("a crash", SIGSEGV, "", -SIGSEGV),
+        ("SIGUSR1", SIGUSR1, "", -SIGUSR1), ("SIGUSR2", SIGUSR2, "", -SIGUSR2), ("SIGALRM", SIGALRM, "", -SIGALRM),
+        ("SIGXCPU", SIGXCPU, "", -SIGXCPU), ("a signal of real time", 40, "", -40),
     ]
 
     @Test(arguments: ends.indices)
@@ -98,6 +100,37 @@ import Testing
         #expect(screen.wait() == 0)
         #expect(screen.text.ranges(of: "\u{1B}[?1049l").count == 2)
         #expect(screen.isCooked)
+    }
+
+    @Test func `takes the terminal again when it was stopped without being asked`() throws {
+        let screen = try PseudoTerminal()
+        try screen.start(
+            [Tool.path, "play", animation, "--loop", "forever", "--protocol", "blocks"], environment: Self.variables)
+        #expect(screen.read { $0.contains("3/3") })
+
+        screen.signal(SIGSTOP)
+        #expect(screen.waitForStop())
+        screen.cook()
+        screen.signal(SIGCONT)
+        let isRaw = screen.read { _ in !screen.isCooked }
+        screen.type("q")
+
+        #expect(isRaw, "keys wait for Return")
+        #expect(screen.wait() == 0)
+        #expect(screen.isCooked)
+    }
+
+    @Test func `spells out what a name would do to the screen`() throws {
+        let place = TemporaryDirectory()
+        let name = "a\u{202E}fig\u{1B}[31m\u{2066}.gif"
+        place.write(try #require(readFile(animation)), to: name)
+        let screen = try PseudoTerminal(columns: 200)
+        try screen.start(
+            [Tool.path, "play", place.file(name), "--loop", "1", "--protocol", "ascii"], environment: Self.variables)
+
+        #expect(screen.wait() == 0)
+        #expect(screen.text.contains("a\\u{202e}fig\\u{1b}[31m\\u{2066}.gif"))
+        #expect(!screen.text.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2066}" })
     }
 
     @Test func `ends when it shall even where the terminal takes nothing`() throws {

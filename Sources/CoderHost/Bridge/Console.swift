@@ -47,14 +47,16 @@ package enum Console {
 
     private static let outputErrorCode = Atomic<Int32>(0)
 
+    /// Whether a terminal would do something else than show it.
+    package static func isHarmful(_ scalar: UnicodeScalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
     /// Somebody's words on a terminal: control characters and those that turn the writing direction are spelled out.
     private static func harmless(_ line: String) -> String {
-        func isHarmful(_ scalar: UnicodeScalar) -> Bool {
-            switch scalar.value {
-            case 0..<0x20, 0x7F...0x9F, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-            default: false
-            }
-        }
         guard line.unicodeScalars.contains(where: isHarmful) else { return line }
         var result = ""
         for scalar in line.unicodeScalars {

@@ -39,7 +39,7 @@ public final class FileSink: OutputSink {
             return
         }
         if let existing, existing.isDirectory {
-            throw CoderError(.cannotCreate, "\(path) is a directory", hint: "name a file, or end the path with /")
+            throw CoderError(.cannotCreate, "\(path) is a directory", hint: "name a file in it")
         }
         if let existing, !existing.isRegular {
             let descriptor = unsafe host_open_for_writing(path)

@@ -55,7 +55,7 @@ import Synchronization
             size = status.isRegular ? status.size : 0
             isPipe = status.isPipe
         } catch {
-            throw Self.error(error)
+            throw Self.error(error, path)
         }
         if maxBytes > 0 && size > maxBytes {
             throw .limit("input", allowed: maxBytes, requested: size)
@@ -134,8 +134,13 @@ import Synchronization
         while unsafe poll(&entry, 1, -1) < 0 && errno == EINTR {}
     }
 
-    private static func error(_ error: SystemError) -> CoderError {
+    private static func error(_ error: SystemError, _ path: String = "") -> CoderError {
         switch error.code {
+        // What stands for bytes that are no character is hardly ever part of a name.
+        case ENOENT where path.unicodeScalars.contains("\u{FFFD}"):
+            CoderError(
+                .notFound, "there is no such file, or its name is not UTF-8, which is not supported",
+                hint: "rename it, or read it from standard input as -")
         case ENOENT, ENOTDIR: CoderError(.notFound, "there is no such file", hint: "check the path")
         case EISDIR:
             CoderError(.inputOutput, "it is a directory", hint: "name the files in it, for example with a wildcard")

@@ -39,6 +39,8 @@ package final class TerminalDevice {
     private let leaving: [UInt8]
     private let hasKeys: Bool
     private var original = termios()
+    /// What the terminal is set to meanwhile.
+    private var borrowed = termios()
     private var handlers: [(signal: Int32, old: sigaction)] = []
     private var pipe: [Int32] = [-1, -1]
     private var isEntered = false
@@ -94,6 +96,7 @@ package final class TerminalDevice {
                 unsafe codes[Int(VMIN)] = 0
                 unsafe codes[Int(VTIME)] = 0
             }
+            borrowed = raw
         }
         unsafe lent.publish(input: hasKeys ? input : -1, output: output, original, leaving)
         wakeEnd.store(pipe[1], ordering: .relaxed)
@@ -144,6 +147,14 @@ package final class TerminalDevice {
         try enter()
     }
 
+    /// Sets again what somebody changed while the process stood still without having been asked.
+    private func takeAgain() {
+        guard isEntered else { return }
+        // In the background this stops the process until it is in front again, and is then interrupted.
+        while hasKeys, unsafe tcsetattr(input, TCSADRAIN, &borrowed) != 0, errno == EINTR, pendingEnd == nil {}
+        write(entering)
+    }
+
     /// Ends the process in the way a signal would have.
     package func end(by signal: Int32) -> Never {
         leave()
@@ -169,6 +180,7 @@ package final class TerminalDevice {
         while unsafe Glibc.read(pipe[0], &scratch, scratch.count) > 0 {}
         let pending = pendingSignals.exchange(0, ordering: .relaxed)
         for signal in Self.caught where pending & 1 << UInt64(signal) != 0 { wake.signals.append(signal) }
+        if wake.signals.contains(SIGCONT) { takeAgain() }
         return wake
     }
 
@@ -229,11 +241,14 @@ package final class TerminalDevice {
 
     // MARK: Signals
 
-    private static let caught = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]
-    private static let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS]
+    private static let caught = endingSignals + [SIGTSTP, SIGCONT, SIGWINCH]
+    /// Also those of real time, whose meaning is anybody's and which end a process, too; glibc keeps 32 and 33.
+    private static let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS] + Array(34...64)
 
     private func catchSignals() {
         _ = exitHandler
+        // What a handler touches has to be there before.
+        _ = endings
         for signal in Self.caught { install(signal, 0) { noteSignal($0) } }
         // Once: what comes second ends the process.
         for signal in Self.crashes {
@@ -261,7 +276,11 @@ package final class TerminalDevice {
 /// Signals since the last look, a bit for each.
 private let pendingSignals = Atomic<UInt64>(0)
 private let wakeEnd = Atomic<Int32>(-1)
-private let endings: UInt64 = 1 << UInt64(SIGINT) | 1 << UInt64(SIGTERM) | 1 << UInt64(SIGHUP) | 1 << UInt64(SIGQUIT)
+/// Signals that end a process unless it says otherwise, except crashes; signal(7).
+private let endingSignals = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO, SIGPWR, SIGSTKFLT,
+]
+private let endings = endingSignals.reduce(into: UInt64(0)) { $0 |= 1 << UInt64($1) }
 private let lent = unsafe LentTerminal()
 /// A library that ends the process leaves a usable terminal, too.
 private let exitHandler: Void = {

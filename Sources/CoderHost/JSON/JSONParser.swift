@@ -3,10 +3,12 @@
 /// - Source: RFC 8259; nesting is bounded, so a hostile document cannot exhaust the stack.
 package struct JSONParser {
     /// What is wrong with a document, and where.
-    package struct Failure: Error, Hashable {
+    package struct Failure: Error, Hashable, CustomStringConvertible {
         package var message: String
         /// Bytes from the start.
         package var offset: Int
+
+        package var description: String { "\(message) (byte \(offset))" }
     }
 
     private let bytes: [UInt8]

@@ -97,10 +97,7 @@ package enum JSONValue: Sendable, Hashable {
             case "\n": out += "\\n"
             case "\r": out += "\\r"
             case "\t": out += "\\t"
-            case _
-            where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-                || (0x200E...0x200F).contains(scalar.value) || (0x2028...0x202E).contains(scalar.value)
-                || (0x2066...0x2069).contains(scalar.value):
+            case _ where Console.isHarmful(scalar):
                 let digits = String(scalar.value, radix: 16)
                 out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: out.unicodeScalars.append(scalar)

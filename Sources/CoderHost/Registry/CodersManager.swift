@@ -125,7 +125,9 @@ public final class CodersManager: Sendable {
                 return try body(candidate, context)
             } catch {
                 var named = error
-                named.coder = error.coder ?? candidate.descriptor.id
+                // What is wrong with an output is no fault of who decodes.
+                let concernsInput = ![.inputOutput, .cannotCreate, .noCoder].contains(error.code)
+                if concernsInput, error.coder == nil { named.coder = candidate.descriptor.id }
                 let passes = [.notMine, .unsupportedFeature, .pluginRefused].contains(error.code)
                 guard passes else {
                     named.attempts = attempts

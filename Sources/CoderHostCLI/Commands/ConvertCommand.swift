@@ -62,11 +62,7 @@ enum ConvertCommand: Command {
                 if error.message == CoderError.readerIsGone.message { return .inputOutput }
                 failures += 1
                 lastCode = error.code
-                if arguments.has("--json") {
-                    job.report(JSONValue.object([("file", .string(file)), ("error", error.json)]).text)
-                } else {
-                    for line in error.lines(file: file) { Console.error(line) }
-                }
+                error.report(file, arguments, outputIsTaken: job.outputIsTaken)
             }
         }
         if failures == 0 { return .success }

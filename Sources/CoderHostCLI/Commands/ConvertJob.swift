@@ -13,10 +13,8 @@ struct ConvertJob {
     private let firstFrameOnly: Bool
     private let allowsIncomplete: Bool
     private let encode: EncodeOptions
-    /// What this call has written, and from which input.
-    private var written: [FileIdentity: String] = [:]
-    /// The files of this call, where there are several.
-    private var inputs: [FileIdentity: String] = [:]
+    /// Of many inputs none may be replaced before its turn has come.
+    private var outputs: OutputGuard
 
     struct Outcome {
         var input: String
@@ -58,10 +56,8 @@ struct ConvertJob {
         firstFrameOnly = arguments.has("--first-frame")
         allowsIncomplete = arguments.has("--incomplete")
         encode = try EncodeOptions(arguments)
-        // Of many inputs none may be replaced before its turn has come.
-        if arguments.operands.count > 1 {
-            for file in arguments.operands { if let known = FileStatus.of(file) { inputs[known.identity] = file } }
-        }
+        outputs = OutputGuard(
+            inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere")
     }
 
     private static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
@@ -93,8 +89,10 @@ struct ConvertJob {
 
     /// Where JSON lines go: standard output, unless the picture itself goes there.
     func report(_ line: String) {
-        if target.isStandardOutput { Console.error(line) } else { Console.out(line) }
+        if outputIsTaken { Console.error(line) } else { Console.out(line) }
     }
+
+    var outputIsTaken: Bool { target.isStandardOutput }
 
     // MARK: One file
 
@@ -110,9 +108,7 @@ struct ConvertJob {
             session throws(CoderError) in
             try write(file, number, session)
         }
-        if outcome.output != "-", let status = FileStatus.of(outcome.output), status.isRegular {
-            written[status.identity] = file
-        }
+        outputs.note(outcome.output, from: file)
         return outcome
     }
 
@@ -126,7 +122,7 @@ struct ConvertJob {
             ?? (isAnimation && !host.manager.animationEncoders(for: session.format).isEmpty ? session.format : nil)
             ?? host.manager.defaultFormat(hasAlpha: session.info.hasAlpha)
         let path = output.hasFormatPlaceholder ? output.named(host.manager.fileExtension(of: format)) : output.path
-        try examine(path, file)
+        try outputs.examine(path, from: file)
         if path == "-" && Console.outputIsTerminal {
             throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
         }
@@ -193,27 +189,6 @@ struct ConvertJob {
             progress.show(index, "frame \(index)")
         }
         return try encoder.finish()
-    }
-
-    /// Refuses to write over the input, over another input's output, and what may not be replaced.
-    private func examine(_ path: String, _ file: String) throws(CoderError) {
-        guard path != "-", let status = FileStatus.of(path), status.isRegular else { return }
-        if !target.mayReplaceInput, status.identity == FileStatus.of(file)?.identity {
-            throw CoderError(.cannotCreate, "\(path) is the input itself", hint: "use --overwrite to replace it")
-        }
-        if !target.mayReplaceInput, let other = inputs[status.identity] {
-            throw CoderError(
-                .cannotCreate, "\(path) is \(other), another input of this call",
-                hint: "use --overwrite to replace it, or write elsewhere")
-        }
-        if let earlier = written[status.identity] {
-            throw CoderError(
-                .cannotCreate, "\(path) was just written from \(earlier)",
-                hint: "use a template that tells them apart, such as '{stem}-{n}.png' or '{stem}-{ext}.png'")
-        }
-        if !target.mayReplace {
-            throw CoderError(.cannotCreate, "\(path) exists", hint: "choose another name, or leave out --no-overwrite")
-        }
     }
 
     /// The one picture that is written.

@@ -73,7 +73,7 @@ struct FramesAssembly {
             throw UsageError("an animation is not written to a terminal", hint: "redirect standard output")
         }
         // The animation is one piece of work: a picture that fails ends it.
-        return FramesCommand.each([output], arguments) { output throws(CoderError) in
+        return FramesCommand.each([output], arguments, outputIsTaken: output == "-") { output throws(CoderError) in
             try assemble(files, output)
         }
     }
@@ -91,11 +91,10 @@ struct FramesAssembly {
             timing = read
         }
         let durations = timing?.frames.map(\.duration) ?? Array(repeating: duration, count: files.count)
-        if output != "-", let status = FileStatus.of(output), status.isRegular,
-            files.contains(where: { FileStatus.of($0)?.identity == status.identity })
-        {
-            throw CoderError(.cannotCreate, "\(output) is one of the pictures", hint: "choose another name")
-        }
+        var outputs = OutputGuard(inputs: [], arguments)
+        for file in files { outputs.add(input: file, as: "one of the pictures") }
+        if let path = arguments.value("--timing") { outputs.add(input: path, as: "the file that --timing reads") }
+        try outputs.examine(output, from: output)
         guard let candidate = host.manager.animationEncoders(for: format).first else {
             throw CoderError(
                 .noCoder, "no usable coder writes animations as \(format)",

@@ -51,8 +51,11 @@ enum FramesCommand: Command {
     }
 
     /// Works through files; one that fails does not end it.
+    ///
+    /// - Parameter outputIsTaken: whether standard output is where the data go.
     static func each(
-        _ files: [String], _ arguments: ParsedArguments, _ body: (String) throws(CoderError) -> Void
+        _ files: [String], _ arguments: ParsedArguments, outputIsTaken: Bool = false,
+        _ body: (String) throws(CoderError) -> Void
     ) -> ExitCode {
         var failures = 0
         var lastCode = CoderError.Code.corrupt
@@ -63,12 +66,9 @@ enum FramesCommand: Command {
                 if error.message == CoderError.readerIsGone.message { return .inputOutput }
                 failures += 1
                 lastCode = error.code
-                if arguments.has("--json") {
-                    Console.out(JSONValue.object([("file", .string(file)), ("error", error.json)]).text)
-                } else {
-                    for line in error.lines(file: file) { Console.error(line) }
-                }
+                error.report(file, arguments, outputIsTaken: outputIsTaken)
             }
+            if Console.outputError != nil { return .inputOutput }
         }
         if failures == 0 { return .success }
         return files.count == 1 ? ExitCode(lastCode) : .partialFailure

@@ -5,7 +5,8 @@ import ImageModel
 struct FramesExtraction {
     private let arguments: ParsedArguments
     private let host: CoderHost
-    private let output: String
+    private let target: OutputTarget
+    private let template: OutputTemplate
     private let format: ImageFormat?
     private let encode: EncodeOptions
 
@@ -16,31 +17,38 @@ struct FramesExtraction {
             throw UsageError(
                 "-o is missing", hint: "for example -o '{stem}-{n:04}.png'", command: "frames")
         }
-        guard OutputTarget.mentions("n", in: output) else {
+        template = try OutputTemplate(output)
+        guard template.mentions("n") else {
             throw UsageError(
                 "\(output) is one name for many frames", hint: "put {n} into it: '{stem}-{n:04}.png'", command: "frames"
             )
         }
-        self.output = output
+        target = try OutputTarget(output, arguments)
         format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
         encode = try EncodeOptions(arguments)
     }
 
     func run(_ files: [String]) throws(UsageError) -> ExitCode {
-        let target = try OutputTarget(output, arguments)
-        if files.count > 1, !OutputTarget.mentions("stem", in: output), !OutputTarget.mentions("dir", in: output) {
+        if files.count > 1, !template.mentions("stem"), !template.mentions("dir") {
             throw UsageError("the frames of \(files.count) files get the same names", hint: "put {stem} into the name")
         }
         if files.count > 1, arguments.has("--timing") {
             throw UsageError("--timing is the file of one animation", hint: "extract one at a time")
         }
-        return FramesCommand.each(files, arguments) { file throws(CoderError) in try extract(file, target) }
+        var outputs = OutputGuard(inputs: files, arguments)
+        if let path = arguments.value("--timing") { outputs.reserve(path, as: "where --timing writes") }
+        return FramesCommand.each(files, arguments) { file throws(CoderError) in try extract(file, &outputs) }
     }
 
-    private func extract(_ file: String, _ target: OutputTarget) throws(CoderError) {
+    private func extract(_ file: String, _ outputs: inout OutputGuard) throws(CoderError) {
+        let timing = arguments.value("--timing")
+        if let timing { try outputs.examine(timing, from: file, isReserved: true) }
+        let earlier = outputs
         let source = try ImageSource(path: file, limits: host.manager.limits)
         let options = try encode.decoding(source, host)
         try host.manager.withSession(source, options: options) { session throws(CoderError) in
+            // Another coder begins anew, and may write what the one before it wrote of this file.
+            outputs = earlier
             let isRaw = arguments.has("--raw")
             let metadata = try session.metadata().filter { $0.kind == .icc }
             var entries: [TimingFile.Entry] = []
@@ -51,7 +59,7 @@ struct FramesExtraction {
                 let pixels = isRaw ? try session.decodeRawFrame(index) : try session.decodeFrame(index).pixels
                 // A frame that covers nothing has no picture.
                 if let pixels {
-                    let path = try write(pixels, metadata, session, file, frame.index, target)
+                    let path = try write(pixels, metadata, session, file, frame.index, &outputs)
                     entries.append(TimingFile.Entry(file: path, duration: frame.duration))
                 } else {
                     session.context.warn("frame \(frame.index) covers no pixel: there is no picture of it")
@@ -59,9 +67,9 @@ struct FramesExtraction {
                 }
                 progress.show(entries.count, file)
             }
-            if let path = arguments.value("--timing") {
+            if let timing {
                 try TimingFile(loopCount: session.info.loopCount, frames: entries).write(
-                    path, replacing: !arguments.has("--no-overwrite"), host.manager.limits)
+                    timing, replacing: !arguments.has("--no-overwrite"), host.manager.limits)
             }
             report(file, entries, session)
         }
@@ -69,7 +77,7 @@ struct FramesExtraction {
 
     private func write(
         _ pixels: PixelBuffer, _ metadata: [MetadataBlob], _ session: DecodeSession, _ file: String, _ number: Int,
-        _ target: OutputTarget
+        _ outputs: inout OutputGuard
     ) throws(CoderError) -> String {
         let name = target.path(for: file, number: number, size: pixels.size) { host.manager.fileExtension(of: $0) }
         let known = name.suffix.map { [host] in host.manager.format(named: $0) }
@@ -79,13 +87,8 @@ struct FramesExtraction {
         }
         var info = session.info
         info.size = pixels.size
-        if let status = FileStatus.of(name.path), status.isRegular,
-            status.identity == FileStatus.of(file)?.identity
-        {
-            throw CoderError(.cannotCreate, "\(name.path) is the input itself", hint: "choose another name")
-        }
-        let sink = try FileSink(
-            path: name.path, replacing: !arguments.has("--no-overwrite"), limits: host.manager.limits)
+        try outputs.examine(name.path, from: file)
+        let sink = try FileSink(path: name.path, replacing: target.mayReplace, limits: host.manager.limits)
         let image = DecodedImage(
             info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
         let options = try encode.encoding(format, encoder.descriptor, host)
@@ -93,6 +96,7 @@ struct FramesExtraction {
         let report = try host.manager.encode(image, to: format, options: options.known, into: sink)
         report.warnings.forEach(session.context.warn)
         try sink.commit()
+        outputs.note(name.path, from: file)
         return name.path
     }
 

@@ -43,16 +43,13 @@ enum InfoCommand: Command {
                 let source = try ImageSource(path: file, limits: limits)
                 let report = try Report(source, host, wanted)
                 let lines = asJSON ? [report.json(fields).text] : report.text(fields)
-                for line in lines where !Console.out(line) { return .inputOutput }
+                lines.forEach { Console.out($0) }
             } catch {
                 failures += 1
                 lastCode = error.code
-                if asJSON {
-                    Console.out(JSONValue.object([("file", .string(file)), ("error", error.json)]).text)
-                } else {
-                    for line in error.lines(file: file) { Console.error(line) }
-                }
+                error.report(file, arguments)
             }
+            if Console.outputError != nil { return .inputOutput }
         }
         if failures == 0 { return .success }
         return arguments.operands.count == 1 ? ExitCode(lastCode) : .partialFailure

@@ -25,25 +25,28 @@ enum ProgressiveCommand: Command {
         let chunk = try arguments.integer("--chunk", 1...(1 << 30)) ?? 16_384
         var target: OutputTarget?
         if let output = arguments.value("--output") {
-            guard OutputTarget.mentions("n", in: output) else {
+            guard try OutputTemplate(output).mentions("n") else {
                 throw UsageError("\(output) is one name for many pictures", hint: "put {n} into it: 'p_{n}.png'")
             }
             target = try OutputTarget(output, arguments)
         }
         let file = arguments.operands[0]
         let options = try EncodeOptions(arguments)
+        let outputs = OutputGuard(inputs: [file], arguments)
+        let run: ProgressiveRun
         do throws(CoderError) {
-            let run = try ProgressiveRun(file, host, options, chunk: chunk, target: target)
-            if arguments.has("--json") {
-                Console.out(run.json.text)
-            } else if arguments.has("--report") || target == nil {
-                run.lines.forEach { Console.out($0) }
-            }
-            if let problem = run.problem { throw problem }
-            return .success
+            run = try ProgressiveRun(file, host, options, chunk: chunk, target: target, outputs)
         } catch {
-            for line in error.lines(file: file) { Console.error(line) }
+            error.report(file, arguments)
             return ExitCode(error.code)
         }
+        if arguments.has("--json") {
+            Console.out(run.json.text)
+        } else if arguments.has("--report") || target == nil {
+            run.lines.forEach { Console.out($0) }
+        }
+        guard let problem = run.problem else { return .success }
+        for line in problem.lines(file: file) { Console.error(line) }
+        return ExitCode(problem.code)
     }
 }

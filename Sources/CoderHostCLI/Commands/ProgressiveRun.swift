@@ -26,12 +26,13 @@ struct ProgressiveRun {
     private(set) var problem: CoderError?
 
     init(
-        _ file: String, _ host: CoderHost, _ options: EncodeOptions, chunk: Int, target: OutputTarget?
+        _ file: String, _ host: CoderHost, _ options: EncodeOptions, chunk: Int, target: OutputTarget?,
+        _ outputs: OutputGuard
     ) throws(CoderError) {
         self.file = file
+        var outputs = outputs
         let whole = try ImageSource(path: file, limits: host.manager.limits)
-        let bytes = whole.bytes(0..<whole.count)
-        total = bytes.count
+        total = whole.count
         // What loading the plugin costs is no part of decoding.
         _ = try host.manager.openSession(whole)
         let picture = try ProgressiveImage(
@@ -41,7 +42,7 @@ struct ProgressiveRun {
         do throws(CoderError) {
             repeat {
                 let end = min(at + chunk, total)
-                try picture.append(Array(bytes[at..<end]))
+                try picture.append(whole.bytes(at..<end))
                 at = end
                 if at == total { picture.finish() }
                 let outcome = try measure { () throws(CoderError) in
@@ -59,7 +60,7 @@ struct ProgressiveRun {
                 guard let outcome else { continue }
                 var step = Step(bytes: at, rows: outcome.rect.height, isComplete: outcome.isComplete, output: nil)
                 if let target, let image = picture.image, let copy = outcome.copy {
-                    step.output = try Self.write(try copy.get(), image, file, written, target, host)
+                    step.output = try Self.write(try copy.get(), image, file, written, target, &outputs, host)
                     written += 1
                 }
                 steps.append(step)
@@ -73,7 +74,7 @@ struct ProgressiveRun {
                 picture.image == nil
                 ? CoderError(.truncated, "the data ends before the header") : .truncated()
         }
-        singleCost = try? decodeAtOnce(host)
+        singleCost = try? Self.decodeAtOnce(whole, host)
     }
 
     private struct Part: Sendable {
@@ -100,8 +101,8 @@ struct ProgressiveRun {
         return try body()
     }
 
-    private func decodeAtOnce(_ host: CoderHost) throws(CoderError) -> Double {
-        let source = try ImageSource(path: file, limits: host.manager.limits)
+    /// What one decode costs; a pipe cannot be read a second time, so the bytes are those that are there.
+    private static func decodeAtOnce(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> Double {
         let start = processorSeconds()
         try host.manager.withSession(source) { session throws(CoderError) in
             if session.info.isAnimated { _ = try session.frames() }
@@ -112,15 +113,17 @@ struct ProgressiveRun {
 
     private static func write(
         _ pixels: PixelBuffer, _ image: AnimatedImage, _ file: String, _ number: Int, _ target: OutputTarget,
-        _ host: CoderHost
+        _ outputs: inout OutputGuard, _ host: CoderHost
     ) throws(CoderError) -> String {
         let name = target.path(for: file, number: number, size: pixels.size) { host.manager.fileExtension(of: $0) }
         let format =
             name.suffix.map { host.manager.format(named: $0) } ?? host.manager.defaultFormat(hasAlpha: true)
+        try outputs.examine(name.path, from: file)
         let sink = try FileSink(path: name.path, replacing: target.mayReplace, limits: host.manager.limits)
         let picture = DecodedImage(info: image.info, pixels: pixels, format: image.format, coder: image.coder)
         try host.manager.encode(picture, to: format, into: sink)
         try sink.commit()
+        outputs.note(name.path, from: file)
         return name.path
     }
 

@@ -1,15 +1,15 @@
 import CoderHost
 import ImageModel
 
-/// A name as it is shown: what would move a terminal's cursor or colours is written out.
+/// A name as it is shown: what would move a terminal's cursor, change its colours or turn the writing is written out.
 func printable(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+    guard text.unicodeScalars.contains(where: Console.isHarmful) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
         switch scalar {
         case "\n": result += "\\n"
         case "\t": result += "\\t"
-        case _ where scalar.properties.generalCategory == .control: result += "\\u{\(String(scalar.value, radix: 16))}"
+        case _ where Console.isHarmful(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
         default: result.unicodeScalars.append(scalar)
         }
     }
@@ -23,6 +23,18 @@ extension CoderError {
         result += attempts.map { "  tried: \(printable($0))" }
         if let hint { result.append("  try: \(printable(hint))") }
         return result
+    }
+
+    /// Tells what became of one input: a person on standard error, a program by a line of JSON.
+    ///
+    /// - Parameter outputIsTaken: whether standard output is where the data go.
+    func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
+        guard arguments.has("--json") else {
+            for line in lines(file: file) { Console.error(line) }
+            return
+        }
+        let line = JSONValue.object([("file", .string(file)), ("error", json)]).text
+        if outputIsTaken { Console.error(line) } else { Console.out(line) }
     }
 
     /// The value of the key `error` in JSON.

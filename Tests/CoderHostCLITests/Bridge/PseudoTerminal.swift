@@ -54,6 +54,24 @@ final class PseudoTerminal {
         return settings.c_lflag & tcflag_t(ICANON) != 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
+    /// Sets what a shell sets when it takes its terminal back.
+    func cook() {
+        var settings = termios()
+        guard unsafe tcgetattr(slave, &settings) == 0 else { return }
+        settings.c_lflag |= tcflag_t(ICANON | ECHO)
+        _ = unsafe tcsetattr(slave, TCSANOW, &settings)
+    }
+
+    /// Waits until the program was stopped; false when it does not.
+    func waitForStop() -> Bool {
+        for _ in 0..<4000 {
+            var status: Int32 = 0
+            if unsafe waitpid(child, &status, WNOHANG | WUNTRACED) == child { return status & 0xFF == 0x7F }
+            usleep(5_000)
+        }
+        return false
+    }
+
     /// Starts a program whose terminal this is, in an environment of its own.
     ///
     /// - Parameters:

@@ -1,0 +1,90 @@
+import CoderHost
+import ImageModel
+
+/// Keeps the outputs of one call apart from its inputs, and from each other.
+struct OutputGuard {
+    /// A file, by whatever name or link it is reached.
+    private struct Place: Hashable {
+        var device: UInt64
+        var inode: UInt64
+
+        /// Nil for what is no regular file: nothing is lost there.
+        init?(_ path: String) {
+            guard path != "-", let status = FileStatus.of(path), status.isRegular else { return nil }
+            device = status.identity.device
+            inode = status.identity.inode
+        }
+    }
+
+    private struct Input {
+        var file: String
+        var role: String?
+    }
+
+    private var inputs: [Place: Input] = [:]
+    /// What this call has written, and from which input.
+    private var written: [Place: String] = [:]
+    /// Where something else of this call will be written to.
+    private var reserved: [String: String] = [:]
+    private let mayReplace: Bool
+    private let mayReplaceInput: Bool
+    private let remedy: String
+
+    /// - Parameter remedy: what helps somebody who would write over an input.
+    init(inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name") {
+        mayReplace = !arguments.has("--no-overwrite")
+        mayReplaceInput = arguments.has("--overwrite")
+        self.remedy = remedy
+        for file in inputs { add(input: file) }
+    }
+
+    /// - Parameter role: what the input is in a message; nil names it.
+    mutating func add(input: String, as role: String? = nil) {
+        if let place = Place(input), inputs[place] == nil { inputs[place] = Input(file: input, role: role) }
+    }
+
+    /// Keeps a name for a file that is written last.
+    mutating func reserve(_ path: String, as role: String) {
+        if path != "-" { reserved[Self.place(ofName: path)] = role }
+    }
+
+    /// Where a name leads, whether or not a file of that name is there.
+    private static func place(ofName path: String) -> String {
+        if let known = resolvedPath(path) { return known }
+        let folder = FileName(path).folder
+        let name = String(decoding: path.utf8.dropFirst(folder.utf8.count), as: UTF8.self)
+        return (resolvedPath(folder.isEmpty ? "." : folder) ?? folder) + "/" + name
+    }
+
+    /// Refuses an output that is an input of this call, something else that it writes, or what may not be replaced.
+    ///
+    /// - Parameters:
+    ///   - input: what is being read.
+    ///   - isReserved: whether this is the file that a name was kept for.
+    /// - Throws: `.cannotCreate`.
+    func examine(_ path: String, from input: String, isReserved: Bool = false) throws(CoderError) {
+        if !isReserved, !reserved.isEmpty, path != "-", let role = reserved[Self.place(ofName: path)] {
+            throw CoderError(.cannotCreate, "\(path) is \(role)", hint: "choose another name")
+        }
+        guard let place = Place(path) else { return }
+        if !mayReplaceInput, let known = inputs[place] {
+            let role =
+                known.role
+                ?? (Place(input) == place ? "the input itself" : "\(known.file), another input of this call")
+            throw CoderError(.cannotCreate, "\(path) is \(role)", hint: remedy)
+        }
+        if let earlier = written[place] {
+            throw CoderError(
+                .cannotCreate, "\(path) was just written from \(earlier)",
+                hint: "use a template that tells them apart, such as '{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'")
+        }
+        if !mayReplace {
+            throw CoderError(.cannotCreate, "\(path) exists", hint: "choose another name, or leave out --no-overwrite")
+        }
+    }
+
+    /// Remembers an output that is in place.
+    mutating func note(_ path: String, from input: String) {
+        if let place = Place(path) { written[place] = input }
+    }
+}

@@ -1,0 +1,66 @@
+import CoderHost
+
+/// A name with places to fill: `{name}`, and `{n:04}` with leading zeros.
+struct OutputTemplate {
+    private enum Piece {
+        case text(String)
+        case value(name: String, width: Int)
+    }
+
+    private let pieces: [Piece]
+
+    static let names = ["stem", "dir", "ext", "n", "w", "h"]
+
+    /// - Throws: ``UsageError`` for what nothing could be put into.
+    init(_ text: String) throws(UsageError) {
+        var pieces: [Piece] = []
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{") {
+            pieces.append(.text(String(rest[..<open])))
+            let inside = rest[rest.index(after: open)...]
+            guard let close = inside.firstIndex(of: "}") else { throw Self.unknown(String(inside)) }
+            let parts = inside[..<close].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = parts.first.map(String.init) ?? ""
+            guard Self.names.contains(name) else { throw Self.unknown(String(inside[..<close])) }
+            var width = 0
+            if parts.count > 1 {
+                guard let number = Int(parts[1]) else {
+                    throw UsageError(
+                        "the width in {\(inside[..<close])} is no whole number", hint: "write {\(name):04}")
+                }
+                width = min(16, max(0, number))
+            }
+            pieces.append(.value(name: name, width: width))
+            rest = inside[inside.index(after: close)...]
+        }
+        pieces.append(.text(String(rest)))
+        self.pieces = pieces
+    }
+
+    private static func unknown(_ inside: String) -> UsageError {
+        // Braces in braces: whoever wrote them means what stands inside.
+        let name = String(inside.drop { $0 == "{" }.prefix { $0 != "}" && $0 != ":" })
+        let near = names.contains(name) ? name : OptionCheck.nearest(name, names)
+        return UsageError(
+            "the template has no {\(inside)}",
+            hint: near.map { "did you mean {\($0)}?" } ?? "there are " + names.map { "{\($0)}" }.joined(separator: " "))
+    }
+
+    /// Whether there is a place for a value, with or without a width.
+    func mentions(_ name: String) -> Bool {
+        pieces.contains { if case .value(name, _) = $0 { true } else { false } }
+    }
+
+    func filled(_ values: [String: String]) -> String {
+        var result = ""
+        for piece in pieces {
+            switch piece {
+            case .text(let text): result += text
+            case .value(let name, let width):
+                let value = values[name] ?? ""
+                result += String(repeating: "0", count: max(0, width - value.count)) + value
+            }
+        }
+        return result
+    }
+}
