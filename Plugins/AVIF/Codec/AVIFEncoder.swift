@@ -61,12 +61,7 @@ public final class AVIFEncoder: ImageEncoder {
             writer = try begin(settings, first: frame)
         }
         guard !settings.isSingle || writer.frames == 0 else { throw .unsupported("more frames than were announced") }
-        let hadRounded = clock?.hasRounded ?? false
-        let units = clock?.units(frame.duration) ?? 0
-        if !hadRounded, clock?.hasRounded == true {
-            session.host.warn("durations are rounded to units of 1/\(clock?.timescale ?? 0) s; their sum is kept")
-        }
-        try writer.add(surface, duration: units)
+        try writer.add(surface, duration: clock?.units(frame.duration) ?? 1)
         try session.host.checkCancellation()
     }
 
@@ -79,7 +74,21 @@ public final class AVIFEncoder: ImageEncoder {
         try writer.finish(to: sink) { boxes in
             if isSequence { isWritten = EditList(loopCount: info.loopCount).insert(into: &boxes) }
         }
+        // A still does not tell time.
+        if isSequence, let clock { warn(of: clock) }
         if !isWritten { session.host.warn("how often the sequence is played could not be written down") }
+    }
+
+    private func warn(of clock: FrameClock) {
+        let unit = "1/\(clock.timescale) s"
+        if clock.hasRounded {
+            session.host.warn("durations are rounded to units of \(unit)\(clock.keepsSum ? "; their sum is kept" : "")")
+        }
+        if clock.hasCut {
+            let longest = FrameClock.longest / clock.timescale
+            session.host.warn("a frame is shown for at most \(longest) s here: the animation is shorter than it was")
+        }
+        if clock.hasLengthened { session.host.warn("a frame without a duration is shown for \(unit): AVIF has no 0") }
     }
 
     private func begin(_ settings: EncodeSettings, first frame: FrameInfo) throws(CoderError) -> AVIFWriter {

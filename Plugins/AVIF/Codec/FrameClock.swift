@@ -2,15 +2,27 @@ internal import ImageModel
 
 /// Turns durations into whole units of a second without letting the sum drift.
 struct FrameClock {
-    /// Units of a second.
-    let timescale: UInt64
-    /// Whether a duration was rounded, or cut.
-    private(set) var hasRounded = false
-    /// What was rounded away so far, in units: a fraction below one.
-    private var rest = (numerator: Int64(0), denominator: Int64(1))
-
+    /// 2³² parts of a unit: no sum of frames loses more than a small part of one by rounding to these.
+    private static let parts: Int128 = 1 << 32
     /// Exact for 1/1000, 1/100, 1/60, 1/50, 1/48, 1/30, 1/25 and 1/24 of a second.
     static let common: UInt64 = 90_000
+    /// Units that a frame lasts at most.
+    ///
+    /// - Source: ISO/IEC 14496-12:2022 section 8.6.1.2 (`stts`): 32 bits.
+    static let longest = UInt64(UInt32.max)
+
+    /// Units of a second.
+    let timescale: UInt64
+    private(set) var hasRounded = false
+    /// Whether a duration was too long to be stored.
+    private(set) var hasCut = false
+    /// Whether a frame that lasts no time was given a unit.
+    private(set) var hasLengthened = false
+    private var passed: Int128 = 0
+    private var written: Int128 = 0
+
+    /// Whether all durations together are what they were, to the unit.
+    var keepsSum: Bool { !hasCut && !hasLengthened && (written * Self.parts - passed).magnitude <= Self.parts }
 
     /// - Parameter first: the duration of the first frame; its unit is taken in where the product stays small.
     init(first: FrameDuration) {
@@ -20,40 +32,25 @@ struct FrameClock {
         timescale = both <= 1 << 24 ? both : Self.common
     }
 
-    /// The duration of the next frame in units.
+    /// The duration of the next frame in units, at least 1: libavif writes no 0.
     mutating func units(_ duration: FrameDuration) -> UInt64 {
-        guard duration.denominator > 0 else { return 0 }
-        let product = UInt64(duration.numerator) * timescale
-        let unit = Int64(duration.denominator)
-        let whole = product / UInt64(duration.denominator)
-        let part = Int64(product % UInt64(duration.denominator))
-        guard whole < UInt64(UInt32.max) else {
-            hasRounded = true
-            return UInt64(UInt32.max)
+        guard duration.denominator > 0, duration.numerator > 0 else {
+            // Not taken from the frames that follow: they can still be exact.
+            hasLengthened = true
+            return 1
         }
-        // The carried rest over a new denominator; beyond 32 bits it is too small to matter.
-        if part == 0, rest.numerator == 0 { return whole }
-        hasRounded = hasRounded || part != 0
-        let common = rest.denominator == unit ? unit : rest.denominator * unit
-        var sum = rest.denominator == unit ? rest.numerator + part : rest.numerator * unit + part * rest.denominator
-        // To nearest: from half a unit on, the frame has one more, and the next ones have that much less.
-        var result = Int64(whole)
-        if 2 * sum >= common {
-            sum -= common
-            result += 1
-        } else if 2 * sum < -common {
-            sum += common
-            result -= 1
+        let (units, denominator) = (Int128(duration.numerator) * Int128(timescale), Int128(duration.denominator))
+        if units > Int128(Self.longest) * denominator {
+            hasCut = true
+            passed += Int128(Self.longest) * Self.parts
+        } else {
+            if units % denominator != 0 { hasRounded = true }
+            passed += (units * Self.parts * 2 + denominator) / (denominator * 2)
         }
-        rest = Self.reduced(sum, common)
-        return UInt64(max(0, result))
-    }
-
-    private static func reduced(_ numerator: Int64, _ denominator: Int64) -> (numerator: Int64, denominator: Int64) {
-        let divisor = Int64(Self.divisor(numerator.magnitude, denominator.magnitude))
-        var (top, bottom) = (numerator / divisor, denominator / divisor)
-        while bottom > Int64(Int32.max) / 2 { (top, bottom) = (top / 2, bottom / 2) }
-        return top == 0 ? (0, 1) : (top, bottom)
+        // What does not fit beside the longest duration, or was given too much, is left to the next frame.
+        let due = max(1, min((passed + Self.parts / 2) / Self.parts - written, Int128(Self.longest)))
+        written += due
+        return UInt64(due)
     }
 
     private static func divisor(_ a: UInt64, _ b: UInt64) -> UInt64 {

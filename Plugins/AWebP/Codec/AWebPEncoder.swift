@@ -80,7 +80,7 @@ public final class AWebPEncoder: ImageEncoder {
         }
         try session.host.checkCancellation()
         try frames.load(surface)
-        let milliseconds = try time(frame)
+        let milliseconds = clock.milliseconds(frame.duration)
         guard var before = pending else {
             pending = try code(.key(info.size), milliseconds)
             return
@@ -109,11 +109,19 @@ public final class AWebPEncoder: ImageEncoder {
         if hasBegun {
             try write(pending)
             try writer?.finish()
+            warnOfTime()
         } else {
+            // A still does not tell time.
             var writer = AWebPWriter(sink, canvas: info.size, metadata: metadata)
             try writer.writeStill(pending)
         }
+    }
+
+    private func warnOfTime() {
         if !clock.isExact { session.host.warn("WebP tells time in milliseconds: durations were rounded") }
+        if clock.hasCut {
+            session.host.warn("WebP shows a frame for at most 16777.215 s: the animation is shorter than it was")
+        }
     }
 
     private func write(_ frame: AWebPWriter.Frame) throws(CoderError) {
@@ -132,15 +140,6 @@ public final class AWebPEncoder: ImageEncoder {
     private func storedLoopCount(_ count: LoopCount) -> Int {
         if count.plays > 0xFFFF { session.host.warn("WebP cannot play an animation more than 65535 times") }
         return min(max(0, count.plays), 0xFFFF)
-    }
-
-    private func time(_ frame: FrameInfo) throws(CoderError) -> Int {
-        let milliseconds = clock.milliseconds(frame.duration)
-        guard milliseconds <= AWebPClock.longest else {
-            throw .invalidArgument(
-                "a frame of \(milliseconds) milliseconds is too long", hint: "WebP has 24 bits for them")
-        }
-        return milliseconds
     }
 
     // MARK: What is coded

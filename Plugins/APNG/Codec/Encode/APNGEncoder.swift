@@ -14,7 +14,7 @@ public final class APNGEncoder: ImageEncoder {
     private var history: CanvasHistory
     private var delays = DelayFitter()
     private var frameCount = 0
-    private var hasWarned = false
+    private var isAnimation = false
     private var sink: ByteSink?
     /// Whether the palette is written again at the end.
     private var hasReservedPalette = false
@@ -65,7 +65,6 @@ public final class APNGEncoder: ImageEncoder {
             throw CoderError(.misuse, "the surface does not fit the picture")
         }
         let (delay, isExact) = delays.fit(frame.duration)
-        if !isExact { warnOnce("a duration was rounded: APNG has fractions of 16 bits each") }
         defer { frameCount += 1 }
         guard let encoder else { return try addFirst(surface, delay, info, queue) }
         guard let shown = history.shown, let last = queue.frames.last else {
@@ -93,6 +92,7 @@ public final class APNGEncoder: ImageEncoder {
             try open(queue, encoder, info, isAnimated: queue.frames.count > 1)
         }
         try queue.finish()
+        if isAnimation { warnOfTime() }
         if hasReservedPalette {
             // Now with the colours that came after the first frames were written.
             try sink?.overwrite(preamble(encoder, info, isReserved: true, host: HostServices()), at: 0)
@@ -242,6 +242,7 @@ public final class APNGEncoder: ImageEncoder {
         if isAnimated, sink?.isSeekable != true {
             throw CoderError(.misuse, "an animation needs an output that can be changed afterwards")
         }
+        isAnimation = isAnimated
         let bytes = try preamble(encoder, info, isReserved: hasReservedPalette, host: host)
         try queue.open(bytes, plays: isAnimated ? plays(info.loopCount) : nil, converting: convert)
     }
@@ -259,15 +260,15 @@ public final class APNGEncoder: ImageEncoder {
     private func plays(_ count: LoopCount) -> UInt32 {
         let plays = count.plays
         // What PNG counts with (3rd edition, 7.1).
-        if plays > Int(Int32.max) { warnOnce("APNG cannot be played more than \(Int32.max) times") }
+        if plays > Int(Int32.max) { host.warn("APNG cannot be played more than \(Int32.max) times") }
         return UInt32(min(max(plays, 0), Int(Int32.max)))
     }
 
     private var paletteMode: String { options.string("apng.palette") ?? "auto" }
 
-    private func warnOnce(_ message: String) {
-        if !hasWarned { host.warn(message) }
-        hasWarned = true
+    private func warnOfTime() {
+        if delays.hasRounded { host.warn("a duration was rounded: APNG has fractions of 16 bits each") }
+        if delays.hasCut { host.warn("APNG shows a frame for at most 65535 s: the animation is shorter than it was") }
     }
 
     private static var tooManyColors: CoderError {

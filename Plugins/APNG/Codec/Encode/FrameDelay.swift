@@ -52,14 +52,22 @@ struct FrameDelay: Hashable {
 struct DelayFitter {
     /// Seconds that the frames so far are too short.
     private var debt = 0.0
+    private(set) var hasRounded = false
+    /// Whether a duration was too long to be stored.
+    private(set) var hasCut = false
 
     /// The delay of a frame, and whether it is exact.
     mutating func fit(_ duration: FrameDuration) -> (delay: FrameDelay, isExact: Bool) {
         if let exact = FrameDelay(exactly: duration) { return (exact, true) }
-        let seconds = Double(duration.numerator) / Double(duration.denominator)
+        let seconds = Double(duration.numerator) / Double(duration.denominator == 0 ? 100 : duration.denominator)
+        guard seconds <= 65535 else {
+            // What does not fit at all cannot be made good by later frames.
+            hasCut = true
+            return (FrameDelay(nearest: 65535), false)
+        }
+        hasRounded = true
         let delay = FrameDelay(nearest: seconds + debt)
-        // What does not fit at all cannot be made good by later frames.
-        debt = seconds > 65535 ? 0 : debt + seconds - delay.seconds
+        debt += seconds - delay.seconds
         return (delay, false)
     }
 }

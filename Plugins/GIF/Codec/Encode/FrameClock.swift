@@ -4,17 +4,26 @@ internal import ImageModel
 struct FrameClock {
     /// 2³² parts of a hundredth: rounding to these loses less than a millisecond in a million years of frames.
     private static let parts: Int128 = 1 << 32
+    /// Hundredths that a frame lasts at most: sixteen delays, each of which is a frame in the file.
+    static let longest = 16 * GIFOutput.longestDelay
 
     private var passed: Int128 = 0
     private var written: Int128 = 0
     /// Whether some duration was no whole number of hundredths.
     private(set) var isRounded = false
+    /// Whether some duration was too long.
+    private(set) var hasCut = false
 
     /// Lets a frame be shown for so long.
     mutating func advance(by duration: FrameDuration) {
         guard duration.denominator > 0 else { return }
         let hundredths = Int128(duration.numerator) * 100
         let denominator = Int128(duration.denominator)
+        guard hundredths <= Int128(Self.longest) * denominator else {
+            hasCut = true
+            passed += Int128(Self.longest) * Self.parts
+            return
+        }
         if hundredths % denominator != 0 { isRounded = true }
         passed += (hundredths * Self.parts * 2 + denominator) / (denominator * 2)
     }

@@ -22,7 +22,7 @@ struct FrameStream {
         self.settings = settings
         self.info = info
         self.extensions = extensions
-        output = GIFOutput(sink)
+        output = GIFOutput(sink, host)
         self.host = host
         chooser = PaletteChooser(settings)
     }

@@ -80,7 +80,13 @@ public final class GIFEncoder: ImageEncoder {
         _ = try encode(hasNext: false)
         try stream?.end()
         try sink.write([0x3B])
-        if clock.isRounded { host.warn("GIF counts hundredths of a second: durations are rounded, their sum is kept") }
+        if clock.isRounded {
+            let sum = clock.hasCut ? "" : ", their sum is kept"
+            host.warn("GIF counts hundredths of a second: durations are rounded\(sum)")
+        }
+        if clock.hasCut {
+            host.warn("GIF is given at most 16 times 655.35 s for a frame: the animation is shorter than it was")
+        }
         canvas = nil
         stream = nil
     }

@@ -6,13 +6,17 @@ struct GIFOutput {
     static let longestDelay = 0xFFFF
 
     private let sink: ByteSink
+    private let host: HostServices
     private var written = 0
     /// Bits of an index into the palette of the file.
     private(set) var globalBits = 0
     /// The delay written last and its place; nil where nothing may be added to it.
     private var last: (delay: Int, offset: Int)?
 
-    init(_ sink: ByteSink) { self.sink = sink }
+    init(_ sink: ByteSink, _ host: HostServices) {
+        self.sink = sink
+        self.host = host
+    }
 
     var isSeekable: Bool { sink.isSeekable }
 
@@ -60,6 +64,7 @@ struct GIFOutput {
     ) throws(CoderError) {
         var left = delay
         repeat {
+            try host.checkCancellation()
             let now = min(left, Self.longestDelay)
             left -= now
             let isLast = left == 0 && disposal != .keep
