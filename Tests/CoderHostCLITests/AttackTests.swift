@@ -116,4 +116,19 @@ import Testing
         #expect(result.stderr.contains("not UTF-8"), "\(result.stderr)")
         #expect(result.stderr.contains("try: rename it"))
     }
+
+    @Test func `nothing is written under a name that is not the wanted one`() throws {
+        let place = TemporaryDirectory()
+        let picture = Repository.fixture("pictures/f.png")
+        let script = #"cd "$1" && "$2" convert "$0" -o $'bad\xff.png'; code=$?; ls -A; exit $code"#
+        let result = try run(["bash", "-c", script, picture, place.path, Tool.path])
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("the value of -o is not UTF-8"), "\(result.stderr)")
+        #expect(result.stdout.isEmpty)
+        // What is UTF-8 is a name like any other.
+        let named = try Tool.run(["convert", picture, "-o", "a\u{FFFD}.png"], directory: place.path)
+        #expect(named.status == 0)
+        #expect(readFile(place.file("a\u{FFFD}.png")) != nil)
+    }
 }

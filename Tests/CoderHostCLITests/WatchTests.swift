@@ -59,12 +59,12 @@ import Testing
         let result = try Tool.shell(
             """
             mkdir plugins
-            ("$coderhost" list --watch --plugin-dir plugins 2>/dev/null; echo ended >end) | head -1 >/dev/null &
+            ("$coderhost" list --watch --plugin-dir plugins 2>/dev/null || echo $? >end) | head -1 >/dev/null &
             # What comes and goes within the moment that a burst is given is no change: it stays a while.
             for _ in $(seq 50); do
                 cp "$plugin" plugins/libcoder-farbfeld.so; sleep 0.3
                 rm plugins/libcoder-farbfeld.so; sleep 0.3
-                [ -e end ] && exit 0
+                [ -e end ] && exit $(($(cat end) == 74 ? 0 : 8))
             done
             exit 9
             """,

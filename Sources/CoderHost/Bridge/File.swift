@@ -152,5 +152,14 @@ package func trustedEnvironment(_ name: String) -> String? {
     return unsafe String(cString: value)
 }
 
+/// Whether every word of the command line is UTF-8; in others U+FFFD stands for what is not.
+package let commandLineIsText: Bool = {
+    for index in 0..<Int(CommandLine.argc) {
+        guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
+        if unsafe String(validatingCString: word) == nil { return false }
+    }
+    return true
+}()
+
 /// The path of the running executable.
 package let executablePath = linkTarget("/proc/self/exe")

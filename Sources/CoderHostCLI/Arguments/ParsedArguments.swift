@@ -44,6 +44,12 @@ struct ParsedArguments {
             guard let value = attached ?? rest.popFirst() else {
                 throw UsageError("\(name) needs a value: \(option.value ?? "")", command: command.name)
             }
+            // A file of a name that nobody wanted is not to be made.
+            if value.unicodeScalars.contains("\u{FFFD}"), !commandLineIsText {
+                throw UsageError(
+                    "the value of \(name) is not UTF-8, which is not supported", hint: "choose another name",
+                    command: command.name)
+            }
             values[option.key, default: []].append(value)
         }
         if has("--help") { return }
