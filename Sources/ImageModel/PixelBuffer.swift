@@ -15,6 +15,7 @@
     public let byteCount: Int
     private let memory: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
+    private let order = AccessOrder()
 
     /// Takes over memory that somebody else allocated.
     ///
@@ -46,7 +47,17 @@
         }
     }
 
-    deinit { unsafe release(memory, byteCount) }
+    deinit {
+        order.beginAlone()
+        unsafe release(memory, byteCount)
+    }
+
+    /// Whether nobody else refers to the buffer, so that it may be written to although it was shared before.
+    package static func isOnlyReference(_ buffer: inout PixelBuffer) -> Bool {
+        guard isKnownUniquelyReferenced(&buffer) else { return false }
+        buffer.order.beginAlone()
+        return true
+    }
 
     /// The stride and byte count of a picture without padding.
     ///
@@ -74,6 +85,7 @@
     /// Reads row `y`, without padding.
     public func withRow<R, E: Error>(_ y: Int, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         precondition(y >= 0 && y < size.height)
+        defer { order.end() }
         let row = unsafe UnsafeRawBufferPointer(start: memory + y * stride, count: bytesPerRow)
         return try unsafe body(row.bytes)
     }
@@ -83,6 +95,7 @@
         _ y: Int, _ body: (inout MutableRawSpan) throws(E) -> R
     ) throws(E) -> R {
         precondition(y >= 0 && y < size.height)
+        defer { order.end() }
         let row = unsafe UnsafeMutableRawBufferPointer(start: memory + y * stride, count: bytesPerRow)
         var span = unsafe row.mutableBytes
         return try body(&span)
@@ -93,7 +106,8 @@
     public func withUnsafeMutableBytes<R, E: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
-        try unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: byteCount))
+        defer { order.end() }
+        return try unsafe body(UnsafeMutableRawBufferPointer(start: memory, count: byteCount))
     }
 }
 

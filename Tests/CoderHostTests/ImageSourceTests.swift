@@ -1,5 +1,5 @@
 import CoderHost
-import Glibc
+import Foundation
 import ImageModel
 import TestSupport
 import Testing
@@ -66,24 +66,36 @@ import Testing
         #expect(ImageSource([], name: name).fileExtension == suffix)
     }
 
-    @Test func `may be read by many while it grows`() async throws {
-        let source = try ImageSource(growingTo: 100_000)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    while !source.isComplete {
-                        let bytes = source.bytes(0..<source.count)
-                        #expect(bytes.enumerated().allSatisfy { $0.element == UInt8(truncatingIfNeeded: $0.offset) })
-                    }
+    @Test func `may be read by many while it grows`() throws {
+        let size = 100_000
+        let source = try ImageSource(growingTo: size)
+        let reads = Tally()
+        let wrong = Tally()
+        let group = DispatchGroup()
+        for _ in 0..<4 {
+            group.enter()
+            Thread.detachNewThread {
+                while !source.isComplete {
+                    let count = source.count
+                    let start = max(0, count - 1000)
+                    let bytes = source.bytes(start..<count)
+                    let expected = (start..<count).map { UInt8(truncatingIfNeeded: $0) }
+                    if bytes != expected { wrong.add() }
+                    reads.add()
                 }
+                group.leave()
             }
-            for start in stride(from: 0, to: 100_000, by: 5000) {
-                try source.append((start..<start + 5000).map { UInt8(truncatingIfNeeded: $0) })
-            }
-            source.finish()
-            try await group.waitForAll()
         }
+        for start in stride(from: 0, to: size, by: 5000) {
+            try source.append((start..<start + 5000).map { UInt8(truncatingIfNeeded: $0) })
+            // Or all would be there before anybody looks; without order, or no race could be seen.
+            let before = reads.count
+            while reads.count < before + 8 { usleep(20) }
+        }
+        source.finish()
+        group.wait()
 
-        #expect(source.count == 100_000)
+        #expect(source.count == size)
+        #expect(wrong.count == 0)
     }
 }

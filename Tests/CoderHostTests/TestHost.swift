@@ -5,8 +5,8 @@ import TestSupport
 @testable import CoderHost
 
 #if THREAD_SANITIZER
-/// Of two locks with one name.
-typealias Mutex = CoderHost.Mutex
+    /// Of two locks with one name the one that the sanitizer knows.
+    typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
 #endif
 
 /// A host that looks only at the folders it is given.

@@ -36,7 +36,7 @@ final class FrameCompositor {
     /// Forgets every frame.
     func reset() throws(CoderError) {
         abandon()
-        if isKnownUniquelyReferenced(&canvas) {
+        if PixelBuffer.isOnlyReference(&canvas) {
             clear(bounds)
         } else {
             canvas = try pool.take(canvas.size, format, clean: true)
@@ -102,7 +102,7 @@ final class FrameCompositor {
 
     /// A canvas that nobody else looks at.
     private func own(keeping: Bool) throws(CoderError) {
-        if isKnownUniquelyReferenced(&canvas) { return }
+        if PixelBuffer.isOnlyReference(&canvas) { return }
         let fresh = try pool.take(canvas.size, format, clean: false)
         if keeping { copy(canvas, bounds, to: fresh, x: 0, y: 0) }
         canvas = fresh
