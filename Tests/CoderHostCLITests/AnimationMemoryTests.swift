@@ -18,22 +18,23 @@ import Testing
         place.write(bytes, to: name)
     }
 
-    /// 240 frames take 60 MiB as pixels; what is asked for is a tenth of that.
+    /// The tool, with no more memory than half of what 240 of the frames take as pixels.
+    private func runInLittleMemory(_ arguments: [String]) throws -> CommandResult {
+        try run(
+            ["bash", "-c", "ulimit -d 32768 && exec \"$0\" \"$@\"", Tool.path] + arguments, directory: place.path,
+            timeout: .seconds(300))
+    }
+
     @Test(arguments: ["gif", "apng", "webp"])
     func `is that of a few frames, however many it has`(format: String) throws {
         write("a.pam", shift: 0)
         write("b.pam", shift: 16)
-        var peaks: [[Int]] = []
-        for count in [8, 240] {
-            let pictures = (0..<count).map { $0 % 2 == 0 ? "a.pam" : "b.pam" }
-            let made = try Tool.run(
-                ["frames", "assemble"] + pictures + ["-f", format, "-o", "out"], directory: place.path)
-            let seen = try Tool.run(["frames", "info", "--decode", "--json", "out"], directory: place.path)
+        let pictures = (0..<240).map { $0 % 2 == 0 ? "a.pam" : "b.pam" }
 
-            #expect(made.status == 0 && seen.status == 0, "\(made.stderr) \(seen.stderr)")
-            #expect(seen.documents.first?["frame_count"].integer == count)
-            peaks.append([made.peakMemory, seen.peakMemory])
-        }
-        for (few, many) in zip(peaks[0], peaks[1]) { #expect(many < few + 6 << 20) }
+        let made = try runInLittleMemory(["frames", "assemble"] + pictures + ["-f", format, "-o", "out"])
+        let seen = try runInLittleMemory(["frames", "info", "--decode", "--json", "out"])
+
+        #expect(made.status == 0 && seen.status == 0, "\(made.stderr) \(seen.stderr)")
+        #expect(seen.documents.first?["frame_count"].integer == 240)
     }
 }

@@ -9,8 +9,6 @@ public struct CommandResult: Sendable {
     public var timedOut: Bool
     public var output: [UInt8]
     public var errors: [UInt8]
-    /// Bytes of memory it had at most.
-    public var peakMemory: Int
 
     public var stdout: String { String(decoding: output, as: UTF8.self) }
     public var stderr: String { String(decoding: errors, as: UTF8.self) }
@@ -47,7 +45,7 @@ public func run(
     stderr.closeWriter()
 
     let deadline = ContinuousClock.now + timeout
-    var result = CommandResult(status: 0, timedOut: false, output: [], errors: [], peakMemory: 0)
+    var result = CommandResult(status: 0, timedOut: false, output: [], errors: [])
     var rest = input[...]
     if rest.isEmpty { stdin.closeWriter() } else { _ = fcntl(stdin.writer, F_SETFL, O_NONBLOCK) }
     while stdout.reader >= 0 || stderr.reader >= 0 {
@@ -67,18 +65,15 @@ public func run(
     }
 
     var status: Int32 = 0
-    var usage = rusage()
-    while unsafe wait4(child, &status, WNOHANG, &usage) == 0 {
+    while unsafe waitpid(child, &status, WNOHANG) == 0 {
         if ContinuousClock.now >= deadline {
             result.timedOut = true
             _ = kill(-child, SIGKILL)
-            _ = unsafe wait4(child, &status, 0, &usage)
+            _ = unsafe waitpid(child, &status, 0)
             break
         }
         usleep(500)
     }
-    // In units of 1024 bytes, getrusage(2).
-    result.peakMemory = Int(usage.ru_maxrss) * 1024
     // The low seven bits are the signal, the next byte the exit status; waitpid(2) has macros for it.
     result.status = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
     return result
