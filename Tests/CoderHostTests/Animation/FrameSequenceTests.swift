@@ -135,7 +135,8 @@ import Testing
 
     @Test func `ends where a coder waits for what never comes`() throws {
         let frame = FrameInfo(index: 0, rect: PixelRect(Self.size))
-        let coder = ScriptedCoder("waits", size: Self.size, frames: [(frame, [1, 2, 3, 4])], claims: 2, neverEnds: true)
+        let coder = ScriptedCoder(
+            "waits", size: Self.size, frames: [(frame, [1, 2, 3, 4])], claims: 2, neverEnds: true)
 
         guard case .failure(let error) = try Self.open(coder).findFrames() else { throw CoderError(.misuse, "no end") }
         #expect(error.code == .truncated)
