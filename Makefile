@@ -20,7 +20,7 @@ help: ## show this list
 setup: # part of every other target; quick when nothing is missing
 	@.ci/setup
 
-run: build ## set up, build, list the coders and convert a picture through every format
+run: build ## set up, build, list the coders, convert a picture and an animation through every format
 	@.ci/demonstrate
 
 build: setup ## build the command and all plugins for release, into .build/release

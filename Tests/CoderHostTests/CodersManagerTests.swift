@@ -150,6 +150,30 @@ import Testing
         #expect(error?.hint?.contains("libcoder-bad.so") == true)
     }
 
+    @Test func `names the folders where nothing was found`() throws {
+        let empty = TemporaryDirectory()
+        let error = #expect(throws: CoderError.self) {
+            try testHost(empty.path, "/nonexistent/folder").manager.decode(badPicture)
+        }
+
+        #expect(error?.code == .unrecognizedFormat)
+        #expect(error?.message.hasSuffix("there is no plugin at all") == true)
+        #expect(error?.hint?.contains("CODERHOST_PLUGIN_PATH") == true)
+        #expect(error?.hint?.hasSuffix("searched: \(empty.path), /nonexistent/folder") == true)
+    }
+
+    @Test func `does not name folders where there is some plugin`() throws {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put("claims-formats", into: folder)
+
+        let error = #expect(throws: CoderError.self) {
+            try testHost(folder.path).manager.decode(ImageSource(Array("something else".utf8)))
+        }
+
+        #expect(error?.message == "no installed coder recognises these bytes")
+        #expect(error?.hint?.contains(folder.path) == false)
+    }
+
     @Test func `works without any folder`() throws {
         let manager = testHost("/nonexistent/folder").manager
 

@@ -43,6 +43,21 @@ import Testing
         for block in blocks { #expect(room.contains(block.lines.joined(separator: "\n")), "\(block.lines)") }
     }
 
+    @Test func `that are installed link to each other`() throws {
+        let place = TemporaryDirectory()
+        let made = try run([".ci/pages", place.path], directory: Repository.root)
+        #expect(made.status == 0, "\(made.stderr)")
+        place.write(Array("licence".utf8), to: "LICENSE")
+
+        for page in Self.pages.compactMap({ $0.split(separator: "/").last }) {
+            let text = String(decoding: try #require(readFile(place.file(String(page)))), as: UTF8.self)
+            #expect(!text.contains("<doc:"))
+            for match in text.matches(of: /\]\(([^)]+)\)/) where !match.output.1.hasPrefix("https://") {
+                #expect(FileManager.default.fileExists(atPath: place.file(String(match.output.1))), "\(match.output.1)")
+            }
+        }
+    }
+
     @Test func `of the catalogue's first page are all of them`() {
         let first = Markdown.article("CoderHost").text
         for page in Self.pages where page.hasPrefix(Markdown.catalogue) && !page.hasSuffix("/CoderHost.md") {

@@ -22,7 +22,7 @@ private typealias Source = ImageSource
         let picture = Repository.fixture("pictures/three-frames.gif")
         let printed = try Self.example(ImageSource(path: picture))
 
-        #expect(printed.hasPrefix("3 frames, the last for 100.0 ms; "))
+        #expect(printed.hasPrefix("3 frames, the last for 100.0 ms and as PNG of "))
         #expect(printed.hasSuffix(" bytes"))
     }
 
@@ -38,10 +38,10 @@ private typealias Source = ImageSource
         let host = CoderHost()
         let source = try ImageSource(path: "three-frames.gif")
         let animation = try AnimatedImage(source, manager: host.manager)
-        let last = try animation.frame(at: animation.frameCount - 1)
-        let image = try host.manager.decode(source)
-        let png = try host.manager.encode(image, to: "png")
-        print("\(animation.frameCount) frames, the last for \(last.duration.milliseconds) ms; \(png.count) bytes")
+        let last = animation.frameCount - 1
+        let png = try host.manager.encode(try animation.image(at: last), to: "png")
+        let duration = try animation.duration(at: last).milliseconds
+        print("\(animation.frameCount) frames, the last for \(duration) ms and as PNG of \(png.count) bytes")
         // README ends
         return printed
     }

@@ -131,6 +131,22 @@ public final class AnimatedImage: Sendable {
         }
     }
 
+    /// Frame `index` as a picture of its own, with the orientation and metadata of the file, for writing it as a still.
+    ///
+    ///     let png = try manager.encode(try animation.image(at: 3), to: "png")
+    ///
+    /// - Throws: as ``frame(at:)``.
+    public func image(at index: Int) throws(CoderError) -> DecodedImage {
+        let pixels = try frame(at: index).pixels
+        var info = self.info
+        info.nativeFormat = pixels.format
+        info.frameCount = 1
+        info.isAnimated = false
+        info.loopCount = .unknown
+        return DecodedImage(
+            info: info, pixels: pixels, metadata: try metadata(), format: format, coder: coder, warnings: warnings)
+    }
+
     private func decode(_ index: Int, _ session: DecodeSession) throws(CoderError) -> ImageFrame {
         session.context.restartClock()
         let bytes = bytesPerFrame

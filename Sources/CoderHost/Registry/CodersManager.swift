@@ -190,11 +190,20 @@ public final class CodersManager: Sendable {
                     attempts: ["\(known.file) would serve it, but is not installed"])
             }
         }
+        if registry.snapshot.plugins.isEmpty { return Self.absenceOfPlugins(configuration.directories.map(\.path)) }
         let unused = registry.snapshot.plugins.filter { !$0.status.isUsable && $0.manifest == nil }
         return CoderError(
             .unrecognizedFormat, "no installed coder recognises these bytes",
             hint: "see coderhost list --formats for what is installed"
                 + (unused.isEmpty ? "" : "; \(unused.map(\.fileName).joined(separator: ", ")) could not be read"))
+    }
+
+    /// Without any plugin it is hardly the file that is at fault.
+    private static func absenceOfPlugins(_ folders: [String]) -> CoderError {
+        CoderError(
+            .unrecognizedFormat, "no installed coder recognises these bytes: there is no plugin at all",
+            hint: "name the folder that has plugins in CODERHOST_PLUGIN_PATH; searched: "
+                + (folders.isEmpty ? "no folder" : folders.joined(separator: ", ")))
     }
 
     // MARK: Encoding

@@ -2,9 +2,11 @@ public import ImageModel
 
 /// Writes an animation, one frame at a time; the frames are never in memory together.
 ///
+///     let sink = try FileSink(path: "cat.gif", replacing: true)
 ///     let encoder = try manager.makeAnimationEncoder(to: "gif", of: info, into: sink)
 ///     try encoder.add(pixels, duration: .milliseconds(40))
 ///     try encoder.finish()
+///     try sink.commit()
 ///
 /// Every frame is the whole canvas as it is to be seen; which part of it is written, and how, is the encoder's affair.
 /// - Concurrency: one thread at a time.
@@ -32,6 +34,11 @@ public final class AnimationEncoder {
         self.sink = sink
         spool = sink.isSeekable ? nil : try SpooledSink(limits: context.limits)
         self.facts = facts
+        // The facts of a still, which are the default, do not say how many frames are to come.
+        if !facts.isAnimated {
+            self.facts.isAnimated = true
+            self.facts.frameCount = nil
+        }
         self.metadata = metadata
     }
 
@@ -67,7 +74,7 @@ public final class AnimationEncoder {
         return plan
     }
 
-    /// Writes what is left.
+    /// Writes what is left into the sink; a ``FileSink`` still has to be told to ``FileSink/commit()``.
     ///
     /// - Throws: `.invalidArgument` when there was no frame.
     @discardableResult
@@ -100,7 +107,8 @@ extension CodersManager {
     /// Begins to write an animation.
     ///
     /// - Parameters:
-    ///   - facts: size, loop count and so on of the frames to come; `frameCount` nil when it is not known.
+    ///   - facts: size, loop count and so on of the frames to come; `frameCount` nil when it is not known. A loop count
+    ///     that is not named is `.unknown`, which is written as one play.
     /// - Throws: `.noCoder` when nothing writes animations in this format.
     public func makeAnimationEncoder(
         to format: ImageFormat, of facts: ImageInfo, metadata: [MetadataBlob] = [],

@@ -3,7 +3,8 @@ import ImageModel
 /// The frames met so far, and from which one each can be rebuilt.
 ///
 /// A frame begins on an empty canvas when nothing below it is seen (it replaces the whole canvas) or nothing is below it
-/// (what came before was cleared away). Such frames are the key frames; every other frame is replayed from the nearest.
+/// (what came before was cleared away). Such frames are the key frames, unless their samples build on those of another;
+/// every other frame is replayed from the nearest.
 struct FrameTimeline {
     private struct Entry {
         var frame: FrameInfo
@@ -43,8 +44,11 @@ struct FrameTimeline {
     /// The first frame to draw on an empty canvas so that frame `index` comes out right.
     func start(of index: Int) -> Int { entries[index].start }
 
-    /// Whether the frame needs none of the frames before it.
-    func isKeyFrame(_ index: Int) -> Bool { entries[index].start == index }
+    /// Whether the frame needs none of the frames before it: neither their pixels below it, nor their samples within
+    /// the coder.
+    func isKeyFrame(_ index: Int) -> Bool {
+        entries[index].start == index && (index == 0 || entries[index].frame.isIndependent)
+    }
 
     /// Whether the canvas is right for the next frame after `index` was replayed from its start.
     ///

@@ -60,6 +60,16 @@ import Testing
         #expect(known.frames.indices.map(timeline.isKeyFrame) == known.frames.indices.map { known.starts[$0] == $0 })
     }
 
+    @Test func `are none whose samples build on those of another`() {
+        var dependent = Self.frame(Self.whole)
+        dependent.isIndependent = false
+
+        let timeline = Self.timeline([dependent, dependent, Self.frame(Self.whole), dependent])
+
+        #expect((0..<4).map(timeline.start) == [0, 1, 2, 3])
+        #expect((0..<4).map(timeline.isKeyFrame) == [true, false, true, false], "nothing is before the first")
+    }
+
     /// The twelve frames of the anchor's blend test: ten that build on the first, one that replaces all.
     @Test func `follow a frame that does not blend`() {
         var frames = [Self.frame(Self.whole, .over)]
@@ -125,7 +135,8 @@ import Testing
 
     @Test func `ends where a coder waits for what never comes`() throws {
         let frame = FrameInfo(index: 0, rect: PixelRect(Self.size))
-        let coder = ScriptedCoder("waits", size: Self.size, frames: [(frame, [1, 2, 3, 4])], claims: 2, neverEnds: true)
+        let coder = ScriptedCoder(
+            "waits", size: Self.size, frames: [(frame, [1, 2, 3, 4])], claims: 2, neverEnds: true)
 
         guard case .failure(let error) = try Self.open(coder).findFrames() else { throw CoderError(.misuse, "no end") }
         #expect(error.code == .truncated)
