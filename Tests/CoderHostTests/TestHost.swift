@@ -134,16 +134,17 @@ final class ScriptedCoder: ImageCoder {
                     signatures: [Signature(rules: [.bytes(at: 0, signature, mask: mask)], rank: 0)])
             ], priority: priority)
         self.frames = frames ?? [(FrameInfo(index: 0, rect: PixelRect(size)), [1, 2, 3, 4])]
-        info = ImageInfo(size: size, nativeFormat: format, frameCount: claims ?? self.frames.count, loopCount: loopCount)
+        info = ImageInfo(
+            size: size, nativeFormat: format, frameCount: claims ?? self.frames.count, loopCount: loopCount)
         self.failure = failure
         self.format = format
     }
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
         count.withLock { $0 += 1 }
-        return Decoder(info: info, frames: frames, failure: failure, format: format, canSeek: canSeek, neverEnds: neverEnds) { index in
-            self.decodes.withLock { $0.append(index) }
-        }
+        return Decoder(
+            info: info, frames: frames, failure: failure, format: format, canSeek: canSeek, neverEnds: neverEnds
+        ) { index in self.decodes.withLock { $0.append(index) } }
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { Encoder() }

@@ -98,7 +98,7 @@ enum ListCommand: Command {
         var table = TextTable("FORMAT", "READ", "WRITE", "ANIMATION", "EXTENSIONS", "CODERS")
         for row in rows {
             table.add(
-                row.format.id.id, row.roles.contains(.decode) ? "yes" : "-", row.roles.contains(.encode) ? "yes" : "-",
+                row.format.id.id, row.roles.contains(.decode) ? "yes" : "-", row.roles.writes ? "yes" : "-",
                 row.roles.contains(.encodeAnimation)
                     ? (row.roles.contains(.animation) ? "both" : "write")
                     : row.roles.contains(.animation) ? "read" : "-",
