@@ -50,6 +50,9 @@ struct ConvertJob {
         }
         target = try OutputTarget(output, arguments)
         format = try Self.format(arguments, host)
+        if arguments.has("--frame") && arguments.has("--first-frame") {
+            throw UsageError("--frame and --first-frame both choose a frame", hint: "choose one", command: "convert")
+        }
         frame = try arguments.integer("--frame", 0...1_000_000)
         coder = arguments.value("--coder")
         kept = try Self.kept(arguments)
@@ -106,7 +109,11 @@ struct ConvertJob {
         let decoding = try encode.decoding(source, host)
         let outcome = try host.manager.withSession(source, options: decoding, forcing: coder) {
             session throws(CoderError) in
-            try write(file, number, session)
+            do throws(CoderError) {
+                return try write(file, number, session)
+            } catch {
+                throw allowsIncomplete ? error : error.hintingAtIncomplete
+            }
         }
         outputs.note(outcome.output, from: file)
         return outcome

@@ -5,7 +5,7 @@ import ImageModel
 enum FramesCommand: Command {
     static let specification = CommandSpecification(
         name: "frames", summary: "look into animations, take them apart, put them together",
-        operands: "info|extract|assemble FILE…", operandCount: 2...1_000_000,
+        operands: "info|extract|assemble FILE…", operandCount: 1...1_000_000,
         examples: [
             ("coderhost frames info cat.gif", "every frame: place, duration, blend, disposal, key frames"),
             ("coderhost frames info --decode *.gif", "the same, and that every frame can be decoded"),
@@ -29,6 +29,7 @@ enum FramesCommand: Command {
             OptionSpecification("--loop", value: "N|forever", help: "assemble: plays (default: forever)"),
             OptionSpecification("--decode", help: "info: decode every frame, too; one that fails is an error"),
             OptionSpecification("--raw", help: "extract: frames as stored, not composited"),
+            OptionSpecification("--incomplete", help: "extract: write the whole frames of an animation that was cut off"),
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),
             OptionSpecification("-v", "--verbose", help: "say what was written"),
         ] + EncodeOptions.specification)
@@ -38,6 +39,9 @@ enum FramesCommand: Command {
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let verb = arguments.operands[0]
         let files = Array(arguments.operands.dropFirst())
+        if files.isEmpty, verb == "info" || verb == "extract" {
+            throw UsageError("frames \(verb) needs a FILE", command: "frames")
+        }
         switch verb {
         case "info": return try FramesInfo(arguments).run(files)
         case "extract": return try FramesExtraction(arguments).run(files)
@@ -52,21 +56,24 @@ enum FramesCommand: Command {
 
     /// Works through files; one that fails does not end it.
     ///
-    /// - Parameter outputIsTaken: whether standard output is where the data go.
+    /// - Parameter body: returns what is wrong behind what it printed; JSON has that already.
     static func each(
-        _ files: [String], _ arguments: ParsedArguments, outputIsTaken: Bool = false,
-        _ body: (String) throws(CoderError) -> Void
+        _ files: [String], _ arguments: ParsedArguments, _ body: (String) throws(CoderError) -> CoderError?
     ) -> ExitCode {
         var failures = 0
         var lastCode = CoderError.Code.corrupt
         for file in files {
             do throws(CoderError) {
-                try body(file)
+                if let problem = try body(file) {
+                    failures += 1
+                    lastCode = problem.code
+                    if !arguments.has("--json") { problem.report(file, arguments) }
+                }
             } catch {
                 if error.message == CoderError.readerIsGone.message { return .inputOutput }
                 failures += 1
                 lastCode = error.code
-                error.report(file, arguments, outputIsTaken: outputIsTaken)
+                error.report(file, arguments)
             }
             if Console.outputError != nil { return .inputOutput }
         }
