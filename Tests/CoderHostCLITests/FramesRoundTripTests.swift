@@ -212,6 +212,13 @@ import Testing
         (["assemble", "f.png", "-o", "b.gif", "--timing", "t", "--fps", "25"], 64, "--timing and --fps"),
         (["assemble", "f.png", "-o", "b.gif", "--timing", "t", "--delay", "25"], 64, "--timing and --delay"),
         (["extract", "a.gif", "-o", "c-{i}.png"], 64, "no {i}"),
+        (["extract", "a.gif", "-o", "c-{n}.png", "--fps", "5"], 64, "--fps belongs to frames assemble"),
+        (["info", "a.gif", "-o", "c-{n}.png"], 64, "--output belongs to frames extract and frames assemble"),
+        (
+            ["assemble", "f.png", "-o", "b.gif", "--dither", "foo"], 64,
+            "coderhost: --dither foo: it is one of none, ordered, diffusion, auto\n"
+        ),
+        (["assemble", "f.png", "-o", "b.gif", "--colors", "1"], 64, "coderhost: --colors 1 is below 2: 2 to 256\n"),
         (["extrct", "a.gif"], 64, "did you mean frames extract?"),
         (["burn", "a.gif"], 64, "it can info, extract and assemble"),
         (["extract", "a.gif"], 64, "-o is missing"),

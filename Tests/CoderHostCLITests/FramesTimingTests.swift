@@ -158,4 +158,20 @@ import Testing
 
         #expect(try Tool.run("info", "-f", "bit_depth", "a.apng", directory: place.path).lines == ["16"])
     }
+
+    @Test(arguments: [("gif", "60", true), ("gif", "50", false), ("apng", "60", false)])
+    func `are warned of where viewers show them longer than they are told`(
+        format: String, rate: String, warns: Bool
+    ) throws {
+        try paint("a.png", 10)
+        try paint("b.png", 200)
+
+        let result = try Tool.run(
+            ["frames", "assemble", "a.png", "b.png", "-o", "x", "-f", format, "--fps", rate], directory: place.path)
+
+        #expect(result.status == 0)
+        let warnings = result.stderr.components(separatedBy: "frames of 17 ms are shown for 100 ms by most viewers")
+        #expect(warnings.count == (warns ? 2 : 1), "\(result.stderr)")
+        if rate == "50" { #expect(result.stderr.isEmpty) }
+    }
 }

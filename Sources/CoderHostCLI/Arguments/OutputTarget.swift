@@ -63,7 +63,8 @@ struct OutputTarget {
                 "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
                 "h": String(size.height),
             ]
-            return Name(path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: false)
+            return Name(
+                path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: false)
         }
     }
 }

@@ -59,7 +59,8 @@ struct OutputTemplate {
             case .text(let text): result += text
             case .value(let name, let width):
                 let value = values[name] ?? ""
-                result += String(repeating: "0", count: max(0, (width ?? (name == "n" ? digits : 0)) - value.count)) + value
+                result +=
+                    String(repeating: "0", count: max(0, (width ?? (name == "n" ? digits : 0)) - value.count)) + value
             }
         }
         return result

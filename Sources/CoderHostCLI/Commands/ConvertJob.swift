@@ -59,6 +59,9 @@ struct ConvertJob {
         firstFrameOnly = arguments.has("--first-frame")
         allowsIncomplete = arguments.has("--incomplete")
         encode = try EncodeOptions(arguments)
+        let known =
+            format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
+        if let known { try encode.examine(for: known, host) }
         outputs = OutputGuard(
             inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere")
     }

@@ -30,6 +30,7 @@ struct FramesAssembly {
                 "the format of \(output) is not known", hint: "say -f gif, for example", command: "frames")
         }
         encode = try EncodeOptions(arguments)
+        try encode.examine(for: format, host)
         duration = try Self.duration(arguments)
         loopCount = try Self.loops(arguments)
     }
@@ -106,7 +107,8 @@ struct FramesAssembly {
                 if matched.leftOut > 0 {
                     let one = matched.leftOut == 1
                     warnings.append(
-                        "\(matched.leftOut) frame\(one ? "" : "s") of \(path) \(one ? "has" : "have") no picture here: left out")
+                        "\(matched.leftOut) frame\(one ? "" : "s") of \(path) \(one ? "has" : "have") no picture here: left out"
+                    )
                 }
             }
             loops = loops ?? timing.loopCount

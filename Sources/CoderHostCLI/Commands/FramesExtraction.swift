@@ -26,6 +26,9 @@ struct FramesExtraction {
         target = try OutputTarget(output, arguments)
         format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
         encode = try EncodeOptions(arguments)
+        let known =
+            format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
+        if let known { try encode.examine(for: known, host) }
     }
 
     func run(_ files: [String]) throws(UsageError) -> ExitCode {
@@ -147,7 +150,8 @@ struct FramesExtraction {
         }
         for warning in session.context.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
         if arguments.has("--verbose"), let first = entries.first?.file {
-            Console.error(printable("\(file) -> \(entries.count) picture\(entries.count == 1 ? "" : "s") from \(first)"))
+            Console.error(
+                printable("\(file) -> \(entries.count) picture\(entries.count == 1 ? "" : "s") from \(first)"))
         }
     }
 }
