@@ -58,7 +58,8 @@ struct CoderHostCommand {
         do {
             let arguments = try ParsedArguments(words, specification)
             if arguments.has("--help") {
-                Console.write(specification.help, to: STDOUT_FILENO)
+                let verb = arguments.operands.first { specification.verbs.contains($0) }
+                Console.write((verb.map(specification.of) ?? specification).help, to: STDOUT_FILENO)
                 return .success
             }
             return try command.run(arguments)

@@ -135,7 +135,9 @@ import Testing
     @Test func `mentions what the encoder cannot do`() throws {
         try put("f.png", "rgba.png")
 
-        #expect(try convert("f.png", "-o", "a.png", "-q", "5").stderr.contains("warning: png has no quality"))
+        #expect(
+            try convert("f.png", "-o", "a.png", "-q", "5").stderr.contains(
+                "warning: --quality: png has no such option, it is ignored"))
         #expect(try convert("f.png", "-o", "a.jpg", "--lossless").stderr.contains("warning: jpeg cannot be lossless"))
         #expect(try convert("f.png", "-o", "b.png", "--lossless").stderr.isEmpty)
         #expect(try convert("rgba.png", "-o", "b.jpg").stderr.contains("warning: the format has no alpha"))
@@ -307,5 +309,16 @@ import Testing
         #expect(result.stdout == "ended with 137\n", "it was faster than the test: \(result.stdout)\(result.stderr)")
         #expect(try names() == ["in.ppm", "out.png"])
         #expect(readFile(place.file("out.png")) == [7])
+    }
+}
+
+@Suite(.timeLimit(.minutes(15))) struct `Options that contradict` {
+    @Test func `are refused`() throws {
+        let result = try Tool.run(
+            "convert", Repository.fixture("pictures/three-frames.gif"), "-o", "/dev/null", "-f", "png", "--frame", "1",
+            "--first-frame")
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("--frame and --first-frame"), "\(result.stderr)")
     }
 }

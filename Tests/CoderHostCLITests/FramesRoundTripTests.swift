@@ -48,7 +48,11 @@ import Testing
 
         #expect(document["frames"].list.count == 2)
         #expect(document["problem"]["code"].text == "truncated")
-        #expect(try frames("info", "cut.png").lines.last?.hasPrefix("then: ") == true)
+        let text = try frames("info", "cut.png")
+        #expect(text.status == 65 && text.lines.count == 4)
+        #expect(text.stderr.contains("cut.png: the data ends too early"), "\(text.stderr)")
+        #expect(try frames("info", "--json", "cut.png").status == 65)
+        #expect(try frames("info", "--json", "cut.png").stderr.isEmpty)
         place.write(Array(Fixture.named("apng/three-frames.png").bytes.prefix(20)), to: "nothing.png")
         #expect(try frames("info", "nothing.png").status == 65)
     }
@@ -107,6 +111,34 @@ import Testing
         #expect(
             timing["frames"].list.map { $0["duration"].list.map(\.integer) } == [[10, 100], [20, 100], [10, 100]])
         #expect(report.documents[0]["frames"].list.count == 3)
+    }
+
+    @Test func `counts with as many digits as the last frame has`() throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        #expect(try frames("assemble", "a.gif", "a.gif", "a.gif", "a.gif", "-o", "b.apng").status == 0)
+
+        #expect(try frames("extract", "b.apng", "-o", "p{n}.png").status == 0)
+        #expect(try frames("extract", "b.apng", "-o", "q{n:1}.png").status == 0)
+
+        let names = try Set(FileManager.default.contentsOfDirectory(atPath: place.path))
+        #expect(names.isSuperset(of: ["p00.png", "p09.png", "p11.png", "q0.png", "q11.png"]))
+    }
+
+    @Test func `extracts the whole frames of a file that is cut only when it is told to`() throws {
+        put("pictures/three-frames.gif", as: "a.gif")
+        place.write(Array(Fixture.named("pictures/three-frames.gif").bytes.prefix(1100)), to: "cut.gif")
+
+        let refused = try frames("extract", "cut.gif", "-o", "p{n}.png", "--timing", "t.json")
+        #expect(refused.status == 65)
+        #expect(refused.stderr.contains("try: --incomplete writes what is there"), "\(refused.stderr)")
+        #expect(readFile(place.file("p0.png")) == nil && readFile(place.file("t.json")) == nil)
+        let result = try frames("extract", "cut.gif", "-o", "p{n}.png", "--timing", "t.json", "--incomplete")
+
+        #expect(result.status == 0, "\(result.stderr)")
+        #expect(result.stderr.contains("warning: the data ends in frame 2"), "\(result.stderr)")
+        let timing = Document(String(decoding: try #require(readFile(place.file("t.json"))), as: UTF8.self))
+        #expect(timing["frames"].list.map { $0["file"].text } == ["p0.png", "p1.png"])
+        #expect(readFile(place.file("p2.png")) == nil)
     }
 
     // MARK: time and plays
@@ -174,6 +206,19 @@ import Testing
     // MARK: what goes wrong
 
     static let mistakes: [([String], Int32, String)] = [
+        (["assemble", "-o", "b.gif"], 64, "there are no pictures to assemble"),
+        (["extract", "-o", "p{n}.png"], 64, "frames extract needs a FILE"),
+        (["assemble", "f.png", "-o", "b.gif", "--timing", "nosuch.json"], 66, "coderhost: nosuch.json: "),
+        (["assemble", "f.png", "-o", "b.gif", "--timing", "t", "--fps", "25"], 64, "--timing and --fps"),
+        (["assemble", "f.png", "-o", "b.gif", "--timing", "t", "--delay", "25"], 64, "--timing and --delay"),
+        (["extract", "a.gif", "-o", "c-{i}.png"], 64, "no {i}"),
+        (["extract", "a.gif", "-o", "c-{n}.png", "--fps", "5"], 64, "--fps belongs to frames assemble"),
+        (["info", "a.gif", "-o", "c-{n}.png"], 64, "--output belongs to frames extract and frames assemble"),
+        (
+            ["assemble", "f.png", "-o", "b.gif", "--dither", "foo"], 64,
+            "coderhost: --dither foo: it is one of none, ordered, diffusion, auto\n"
+        ),
+        (["assemble", "f.png", "-o", "b.gif", "--colors", "1"], 64, "coderhost: --colors 1 is below 2: 2 to 256\n"),
         (["extrct", "a.gif"], 64, "did you mean frames extract?"),
         (["burn", "a.gif"], 64, "it can info, extract and assemble"),
         (["extract", "a.gif"], 64, "-o is missing"),
@@ -212,17 +257,6 @@ import Testing
         #expect(result.stdout.isEmpty)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).sorted() == before)
         #expect(before.map { readFile(place.file($0)) } == contents)
-    }
-
-    @Test func `refuses a timing file of another number of pictures`() throws {
-        put("pictures/three-frames.gif", as: "a.gif")
-        #expect(try frames("extract", "a.gif", "-o", "p{n}.png", "--timing", "t.json").status == 0)
-
-        let result = try frames("assemble", "p0.png", "p1.png", "-o", "b.gif", "--timing", "t.json")
-
-        #expect(result.status == 64)
-        #expect(result.stderr.contains("t.json tells of 3 pictures, and there are 2"))
-        #expect(readFile(place.file("b.gif")) == nil)
     }
 }
 

@@ -49,7 +49,7 @@ import Testing
             ["frames", "assemble", animation, "-o", "a.gif", "--timing", "t.json"], directory: place.path)
 
         #expect(result.status == 64)
-        #expect(result.stderr.contains("t.json is no timing file: expected a value (byte 3)"), "\(result.stderr)")
+        #expect(result.stderr.contains("t.json: this is no timing file: expected a value (byte 3)"), "\(result.stderr)")
     }
 
     @Test func `says what to name instead of a folder`() throws {

@@ -52,6 +52,14 @@ import Testing
         #expect(try Tool.run("help", command).stdout == Tool.run(command, "-h").stdout)
     }
 
+    @Test func `of a subcommand has its options only`() throws {
+        let help = try Tool.run("frames", "extract", "--help").stdout
+
+        #expect(help.hasPrefix("coderhost frames extract: "))
+        #expect(help.contains("--raw ") && !help.contains("--fps") && !help.contains("frames assemble"))
+        #expect(!help.contains("extract: frames"))
+    }
+
     @Test func `names every limit that can be set`() throws {
         let help = try Tool.run("info", "--help").stdout
         let limits = Document(try Tool.run("doctor", "--json").stdout)["limits"].keys

@@ -62,7 +62,7 @@ import Testing
         let document = try progressive("hostile/truncated-f.jpg", "--chunk", "100", "--json")
 
         #expect(text.status == 65)
-        #expect(text.stdout.contains(" pictures shown, after "))
+        #expect(text.stdout.contains(" shown, after "))
         #expect(text.stderr.contains("ends too early"))
         #expect(document.status == 65)
         #expect(document.documents[0]["error"]["code"].text == "truncated")
@@ -83,6 +83,19 @@ import Testing
         #expect(result.status == status)
         #expect(result.stderr.contains(message), "\(result.stderr)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.path).isEmpty)
+    }
+
+    @Test func `prints nothing of a header that is damaged but the error`() throws {
+        let result = try progressive("hostile/wrong-checksum-ihdr.png")
+
+        #expect(result.status == 65 && result.stdout.isEmpty, "\(result.stdout)")
+    }
+
+    @Test func `counts in units, and says what it measured of an animation`() throws {
+        let result = try progressive("pictures/three-frames.gif", "--chunk", "1k")
+
+        #expect(result.status == 0)
+        #expect(result.stdout.contains(" ms CPU, first frame at once "), "\(result.stdout)")
     }
 
     @Test func `refuses what is no picture`() throws {

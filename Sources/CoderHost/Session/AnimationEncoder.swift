@@ -45,7 +45,7 @@ public final class AnimationEncoder {
     /// What was off although the output is usable.
     public var warnings: [String] { context.warnings }
 
-    /// Adds a frame; the first one decides the pixel format.
+    /// Adds a frame; the first one decides the pixel format, which has alpha if the facts say so.
     ///
     /// - Throws: `.invalidArgument` for a size other than that of the canvas.
     public func add(_ pixels: PixelBuffer, duration: FrameDuration) throws(CoderError) {
@@ -68,7 +68,8 @@ public final class AnimationEncoder {
     }
 
     private func begin(with format: PixelFormat) throws(CoderError) -> EncodingPlan {
-        facts.nativeFormat = format
+        // The facts are those of all frames: a later one may have the alpha that the first has not.
+        facts.nativeFormat = facts.hasAlpha && !format.hasTransparency ? format.withAlpha : format
         let plan = try EncodingPlan(facts, metadata, encoder, coder, context)
         if let spool { try plan.begin(encoder, spool) } else { try plan.begin(encoder, sink) }
         return plan
@@ -139,5 +140,16 @@ extension CodersManager {
     public var animationFormats: [String] {
         let coders = self.coders.map(\.descriptor).filter { $0.roles.contains(.encodeAnimation) }
         return Set(coders.flatMap(\.formats).map(\.id.id)).sorted()
+    }
+}
+
+extension PixelFormat {
+    /// The format with the same samples and alpha.
+    fileprivate var withAlpha: PixelFormat {
+        switch channels {
+        case .gray: PixelFormat(.grayAlpha, bits: bits, numeric: numeric)
+        case .rgb, .cmyk: PixelFormat(.rgba, bits: bits, numeric: numeric)
+        case .grayAlpha, .rgba, .bgra: self
+        }
     }
 }

@@ -6,8 +6,12 @@ struct OptionSpecification {
     var value: String?
     var help: String
 
-    init(_ names: String..., value: String? = nil, help: String) {
+    /// The subcommands that have it; none stands for all.
+    var verbs: [String]
+
+    init(_ names: String..., value: String? = nil, of verbs: [String] = [], help: String) {
         self.names = names
+        self.verbs = verbs
         self.value = value
         self.help = help
     }
@@ -28,6 +32,8 @@ struct CommandSpecification {
     var options: [OptionSpecification]
     /// What stands between the examples and the usage, from an empty line on.
     var notes = ""
+    /// The first operands that choose what is done.
+    var verbs: [String] = []
 
     /// Options that every command has.
     static let common = [
@@ -41,6 +47,20 @@ struct CommandSpecification {
         OptionSpecification("--json", help: "print JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),
     ]
+
+    /// What a subcommand takes.
+    func of(_ verb: String) -> CommandSpecification {
+        var result = self
+        result.name = "\(name) \(verb)"
+        result.operands = "FILE…"
+        result.examples = examples.filter { $0.command.hasPrefix("coderhost \(name) \(verb) ") }
+        result.options = options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
+            var option = option
+            option.verbs = []
+            return option
+        }
+        return result
+    }
 
     var allOptions: [OptionSpecification] { options + Self.common }
 
@@ -58,7 +78,8 @@ struct CommandSpecification {
         }
         let column = (left.map(\.count).max() ?? 0) + 2
         for (label, option) in zip(left, allOptions) {
-            text += label + String(repeating: " ", count: column - label.count) + option.help + "\n"
+            text += label + String(repeating: " ", count: column - label.count)
+            text += (option.verbs.isEmpty ? "" : option.verbs.joined(separator: ", ") + ": ") + option.help + "\n"
         }
         return text
     }

@@ -15,12 +15,16 @@ struct EncodeOptions {
         OptionSpecification("--lossless", help: "lose nothing, where the format can"),
         OptionSpecification("--effort", value: "N", help: "0 fast to 9 small (default: the coder's own)"),
         OptionSpecification(
-            "--colors", value: "N", help: "colours of a palette, where the format has one (default: the coder's own)"),
+            "--colors", value: "N",
+            help: "colours of a palette, 2 to 256, where the format has one (default: the coder's own)"),
         OptionSpecification(
             "--dither", value: "HOW",
-            help: "how colours are mixed that a palette does not have (default: the coder's own)"),
+            help:
+                "how colours are mixed that a palette does not have: none, ordered, diffusion, auto "
+                + "(default: the coder's own)"),
         OptionSpecification(
-            "--distance", value: "HOW", help: "how colours are compared for a palette (default: the coder's own)"),
+            "--distance", value: "HOW",
+            help: "how colours are compared for a palette: rgb, perceptual (default: the coder's own)"),
         OptionSpecification(
             "-O", "--option", value: "KEY=VALUE",
             help: "an option of the coder (may be repeated); list --json shows them"),
@@ -47,6 +51,39 @@ struct EncodeOptions {
         self.raw = raw
     }
 
+    /// Refuses what the best encoder of a format would refuse, before any file is looked at.
+    func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
+        guard !named.isEmpty, let encoder = host.manager.encoders(for: format).first?.descriptor else { return }
+        for (name, text) in named {
+            let match = encoder.options.first { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
+            if let match, let problem = Self.problem(name, text, match) { throw UsageError(problem) }
+        }
+    }
+
+    /// What is wrong with the value of a switch, in the words of whoever typed it.
+    private static func problem(_ name: String, _ text: String, _ option: PluginManifest.Option) -> String? {
+        func range() -> String {
+            let bounds = [option.minimum, option.maximum].map { $0.map { JSONValue.real($0).text } ?? "…" }
+            return bounds.joined(separator: " to ")
+        }
+        switch option.kind {
+        case .enum where !option.values.contains(text):
+            return "--\(name) \(text): it is one of \(option.values.joined(separator: ", "))"
+        case .i64, .f64:
+            guard let number = option.kind == .i64 ? Int64(text).map(Double.init) : Double(text) else {
+                return "--\(name) \(text) is no \(option.kind == .i64 ? "whole " : "")number: \(range())"
+            }
+            if let minimum = option.minimum, number < minimum {
+                return "--\(name) \(text) is below \(JSONValue.real(minimum).text): \(range())"
+            }
+            if let maximum = option.maximum, number > maximum {
+                return "--\(name) \(text) is above \(JSONValue.real(maximum).text): \(range())"
+            }
+            return nil
+        default: return nil
+        }
+    }
+
     /// Options that some decoder of these bytes knows.
     func decoding(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> CoderOptions {
         var options = CoderOptions()
@@ -71,7 +108,7 @@ struct EncodeOptions {
             if encoder.options.contains(where: { $0.key == key && $0.scope.includesEncoding }) {
                 options[key] = value
             } else if key != OptionKey.lossless {
-                warnings.append("\(format) has no \(key): it is ignored")
+                warnings.append("--\(key): \(format) has no such option, it is ignored")
             } else if encoder.options.contains(where: { $0.key == OptionKey.quality }) {
                 // An encoder with a quality but without this switch always loses something.
                 warnings.append("\(format) cannot be lossless: --lossless is ignored")
@@ -80,9 +117,10 @@ struct EncodeOptions {
         for (name, text) in named {
             let match = encoder.options.first { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
             if let match {
+                if let problem = Self.problem(name, text, match) { throw .invalidArgument(problem) }
                 options[match.key] = try OptionCheck.parse(text, for: match.key, encoder)
             } else {
-                warnings.append("\(format) has no \(name): it is ignored")
+                warnings.append("--\(name): \(format) has no such option, it is ignored")
             }
         }
         for (key, text) in raw {

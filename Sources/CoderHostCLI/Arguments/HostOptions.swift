@@ -58,7 +58,7 @@ extension ParsedArguments {
     ]
 
     /// A number with an optional unit of 1024.
-    private static func quantity(_ text: String) -> Int? {
+    static func quantity(_ text: String) -> Int? {
         let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
         if let last = text.last, let shift = units[last] {
             guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30 else { return nil }

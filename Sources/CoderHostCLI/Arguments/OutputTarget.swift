@@ -48,8 +48,10 @@ struct OutputTarget {
     }
 
     /// The output's name for one input; where the format decides the extension it is left open.
+    ///
+    /// - Parameter count: how many numbers there are, where that is known: all of them are written with as many digits.
     func path(
-        for input: String, number: Int, size: PixelSize, extensionOf: (ImageFormat) -> String
+        for input: String, number: Int, of count: Int = 0, size: PixelSize, extensionOf: (ImageFormat) -> String
     ) -> Name {
         let name = FileName(input == "-" ? "stdin" : input)
         let (stem, suffix) = (name.stem, name.suffix ?? "")
@@ -61,7 +63,8 @@ struct OutputTarget {
                 "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
                 "h": String(size.height),
             ]
-            return Name(path: template.filled(values), hasFormatPlaceholder: false)
+            return Name(
+                path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: false)
         }
     }
 }

@@ -4,7 +4,7 @@ import CoderHost
 struct OutputTemplate {
     private enum Piece {
         case text(String)
-        case value(name: String, width: Int)
+        case value(name: String, width: Int?)
     }
 
     private let pieces: [Piece]
@@ -22,7 +22,7 @@ struct OutputTemplate {
             let parts = inside[..<close].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts.first.map(String.init) ?? ""
             guard Self.names.contains(name) else { throw Self.unknown(String(inside[..<close])) }
-            var width = 0
+            var width: Int?
             if parts.count > 1 {
                 guard let number = Int(parts[1]) else {
                     throw UsageError(
@@ -51,14 +51,16 @@ struct OutputTemplate {
         pieces.contains { if case .value(name, _) = $0 { true } else { false } }
     }
 
-    func filled(_ values: [String: String]) -> String {
+    /// - Parameter digits: how long `{n}` is without a width of its own.
+    func filled(_ values: [String: String], digits: Int = 0) -> String {
         var result = ""
         for piece in pieces {
             switch piece {
             case .text(let text): result += text
             case .value(let name, let width):
                 let value = values[name] ?? ""
-                result += String(repeating: "0", count: max(0, width - value.count)) + value
+                result +=
+                    String(repeating: "0", count: max(0, (width ?? (name == "n" ? digits : 0)) - value.count)) + value
             }
         }
         return result

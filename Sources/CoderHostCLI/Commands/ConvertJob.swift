@@ -50,12 +50,18 @@ struct ConvertJob {
         }
         target = try OutputTarget(output, arguments)
         format = try Self.format(arguments, host)
+        if arguments.has("--frame") && arguments.has("--first-frame") {
+            throw UsageError("--frame and --first-frame both choose a frame", hint: "choose one", command: "convert")
+        }
         frame = try arguments.integer("--frame", 0...1_000_000)
         coder = arguments.value("--coder")
         kept = try Self.kept(arguments)
         firstFrameOnly = arguments.has("--first-frame")
         allowsIncomplete = arguments.has("--incomplete")
         encode = try EncodeOptions(arguments)
+        let known =
+            format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
+        if let known { try encode.examine(for: known, host) }
         outputs = OutputGuard(
             inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere")
     }
@@ -106,7 +112,11 @@ struct ConvertJob {
         let decoding = try encode.decoding(source, host)
         let outcome = try host.manager.withSession(source, options: decoding, forcing: coder) {
             session throws(CoderError) in
-            try write(file, number, session)
+            do throws(CoderError) {
+                return try write(file, number, session)
+            } catch {
+                throw allowsIncomplete ? error : error.hintingAtIncomplete
+            }
         }
         outputs.note(outcome.output, from: file)
         return outcome

@@ -14,6 +14,9 @@ struct FramesAssembly {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         self.arguments = arguments
         host = try arguments.host()
+        if arguments.operands.count == 1 && !arguments.has("--timing") {
+            throw UsageError("there are no pictures to assemble", hint: "name them: frames assemble *.png -o film.gif")
+        }
         guard let output = arguments.value("--output") else {
             throw UsageError("-o OUT is missing", command: "frames")
         }
@@ -27,11 +30,15 @@ struct FramesAssembly {
                 "the format of \(output) is not known", hint: "say -f gif, for example", command: "frames")
         }
         encode = try EncodeOptions(arguments)
+        try encode.examine(for: format, host)
         duration = try Self.duration(arguments)
         loopCount = try Self.loops(arguments)
     }
 
     private static func duration(_ arguments: ParsedArguments) throws(UsageError) -> FrameDuration {
+        for name in ["--fps", "--delay"] where arguments.has("--timing") && arguments.has(name) {
+            throw UsageError("--timing and \(name) both say how long frames are seen", hint: "choose one")
+        }
         if arguments.has("--fps") && arguments.has("--delay") {
             throw UsageError("--fps and --delay say the same thing", hint: "choose one")
         }
@@ -73,26 +80,42 @@ struct FramesAssembly {
             throw UsageError("an animation is not written to a terminal", hint: "redirect standard output")
         }
         // The animation is one piece of work: a picture that fails ends it.
-        return FramesCommand.each([output], arguments, outputIsTaken: output == "-") { output throws(CoderError) in
-            try assemble(files, output)
+        var subject = output
+        do throws(CoderError) {
+            try assemble(files, &subject)
+            return Console.outputError == nil ? .success : .inputOutput
+        } catch {
+            if error.message == CoderError.readerIsGone.message { return .inputOutput }
+            error.report(subject, arguments, outputIsTaken: output == "-")
+            return ExitCode(error.code)
         }
     }
 
-    private func assemble(_ files: [String], _ output: String) throws(CoderError) {
-        var timing: TimingFile?
+    /// - Parameter subject: what an error is about.
+    private func assemble(_ files: [String], _ subject: inout String) throws(CoderError) {
+        var warnings: [String] = []
+        var shown = files.map { (file: $0, duration: duration) }
+        var loops = loopCount
         if let path = arguments.value("--timing") {
-            var read = try TimingFile(reading: path)
-            read.frames.removeAll { $0.file == nil }
-            guard files.count == read.frames.count else {
-                throw .invalidArgument(
-                    "\(path) tells of \(read.frames.count) pictures, and there are \(files.count)",
-                    hint: "name the pictures it was written with, in order")
+            subject = path
+            let timing = try TimingFile(reading: path)
+            if files.isEmpty {
+                shown = try timing.named(relativeTo: path).map { ($0.file, $0.duration) }
+            } else {
+                let matched = try timing.matched(to: files)
+                shown = matched.shown.map { ($0.file, $0.duration) }
+                if matched.leftOut > 0 {
+                    let one = matched.leftOut == 1
+                    warnings.append(
+                        "\(matched.leftOut) frame\(one ? "" : "s") of \(path) \(one ? "has" : "have") no picture here: left out"
+                    )
+                }
             }
-            timing = read
+            loops = loops ?? timing.loopCount
         }
-        let durations = timing?.frames.map(\.duration) ?? Array(repeating: duration, count: files.count)
+        subject = output
         var outputs = OutputGuard(inputs: [], arguments)
-        for file in files { outputs.add(input: file, as: "one of the pictures") }
+        for (file, _) in shown { outputs.add(input: file, as: "one of the pictures") }
         if let path = arguments.value("--timing") { outputs.add(input: path, as: "the file that --timing reads") }
         try outputs.examine(output, from: output)
         guard let candidate = host.manager.animationEncoders(for: format).first else {
@@ -101,67 +124,53 @@ struct FramesAssembly {
                 hint: "formats for animations: \(host.manager.animationFormats.joined(separator: ", "))")
         }
         let options = try encode.encoding(format, candidate.descriptor, host)
+        warnings += options.warnings
+        let pictures = try FramesInput(shown.map(\.file), host, &subject)
+        subject = output
         var encoder: AnimationEncoder?
         let sink = try FileSink(path: output, replacing: !arguments.has("--no-overwrite"), limits: host.manager.limits)
-        var progress = ProgressLine(total: files.count)
+        var progress = ProgressLine(total: pictures.frameCount)
         defer { progress.clear() }
-        for (index, file) in files.enumerated() {
-            progress.show(index, file)
-            let image = try picture(file)
-            if encoder == nil {
-                var facts = image.info
-                facts.frameCount = files.count
-                facts.isAnimated = true
-                // Another picture may have what the first has not.
-                facts.hasAlpha = facts.hasAlpha || files.count > 1
-                facts.loopCount = loopCount ?? timing?.loopCount ?? .infinite
-                facts.orientation = .up
-                encoder = try host.manager.makeAnimationEncoder(
-                    to: format, of: facts, metadata: image.metadata.filter { $0.kind == .icc }, options: options.known,
-                    limits: host.manager.limits, into: sink)
-            }
-            do throws(CoderError) {
-                try encoder?.add(image.pixels, duration: durations[index])
-            } catch {
-                var named = error
-                named.message = "\(file): \(error.message)"
-                throw named
+        for (index, (file, duration)) in shown.enumerated() {
+            subject = file
+            try pictures.each(index) { image, own throws(CoderError) in
+                progress.show(encoder?.frameCount ?? 0, file)
+                if encoder == nil {
+                    var facts = image.info
+                    facts.frameCount = pictures.frameCount
+                    facts.isAnimated = true
+                    facts.hasAlpha = pictures.hasAlpha
+                    facts.loopCount = loops ?? .infinite
+                    facts.orientation = .up
+                    encoder = try host.manager.makeAnimationEncoder(
+                        to: format, of: facts, metadata: image.metadata.filter { $0.kind == .icc },
+                        options: options.known, limits: host.manager.limits, into: sink)
+                }
+                try encoder?.add(image.pixels, duration: keepsOwnDurations ? own ?? duration : duration)
             }
         }
+        subject = output
         let report = try encoder?.finish()
         try sink.commit()
         progress.clear()
-        let warnings = options.warnings + (report?.warnings ?? [])
-        if arguments.has("--json") {
-            let line = JSONValue.object([
-                ("output", .string(output)), ("format", .string(format.id)),
-                ("encoder", .string(report?.coder ?? "")), ("frame_count", .integer(files.count)),
-                ("warnings", .array(warnings.map(JSONValue.string))),
-            ]).text
-            if output == "-" { Console.error(line) } else { Console.out(line) }
-        } else {
-            for warning in warnings { Console.error(printable("coderhost: \(output): warning: \(warning)")) }
-            if arguments.has("--verbose") {
-                Console.error(printable("\(files.count) pictures -> \(output) (\(format))  [\(report?.coder ?? "")]"))
-            }
-        }
+        tell(warnings + (report?.warnings ?? []), encoder?.frameCount ?? 0, report?.coder ?? "")
     }
 
-    /// A picture, upright and with alpha, so that all of them look alike to the encoder.
-    private func picture(_ file: String) throws(CoderError) -> DecodedImage {
-        do throws(CoderError) {
-            var image = try host.manager.decode(try ImageSource(path: file, limits: host.manager.limits))
-            let pending = image.info.orientationApplied ? Orientation.up : image.info.orientation ?? .up
-            if pending != .up { image.pixels = try PixelConverter.upright(image.pixels, pending) }
-            let wanted = image.pixels.format.bits > 8 ? PixelFormat.rgba16 : .rgba8
-            image.pixels = try PixelConverter.convert(image.pixels, to: wanted)
-            image.info.size = image.pixels.size
-            image.info.orientation = .up
-            return image
-        } catch {
-            var named = error
-            named.message = "\(file): \(error.message)"
-            throw named
+    /// Whether nothing was said about how long frames are seen.
+    private var keepsOwnDurations: Bool { !["--timing", "--fps", "--delay"].contains(where: arguments.has) }
+
+    private func tell(_ warnings: [String], _ count: Int, _ coder: String) {
+        if arguments.has("--json") {
+            let line = JSONValue.object([
+                ("output", .string(output)), ("format", .string(format.id)), ("encoder", .string(coder)),
+                ("frame_count", .integer(count)), ("warnings", .array(warnings.map(JSONValue.string))),
+            ]).text
+            if output == "-" { Console.error(line) } else { Console.out(line) }
+            return
+        }
+        for warning in warnings { Console.error(printable("coderhost: \(output): warning: \(warning)")) }
+        if arguments.has("--verbose") {
+            Console.error(printable("\(count) frame\(count == 1 ? "" : "s") -> \(output) (\(format))  [\(coder)]"))
         }
     }
 }

@@ -5,39 +5,58 @@ import ImageModel
 enum FramesCommand: Command {
     static let specification = CommandSpecification(
         name: "frames", summary: "look into animations, take them apart, put them together",
-        operands: "info|extract|assemble FILE…", operandCount: 2...1_000_000,
+        operands: "info|extract|assemble FILE…", operandCount: 1...1_000_000,
         examples: [
             ("coderhost frames info cat.gif", "every frame: place, duration, blend, disposal, key frames"),
             ("coderhost frames info --decode *.gif", "the same, and that every frame can be decoded"),
             ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one picture a frame, as seen"),
             ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "the same animation again"),
+            ("coderhost frames assemble --timing cat.json -o cat.gif", "the pictures that the timing file names"),
             ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "an animation from pictures"),
             ("coderhost frames assemble *.png -o film.apng --delay 1/30", "frames of exactly 1/30 s"),
         ],
         options: [
             OptionSpecification(
-                "-o", "--output", value: "OUT",
-                help: "extract: a template with {n}, {stem}, {dir}; assemble: the animation, or -"),
+                "-o", "--output", value: "OUT", of: ["extract"],
+                help: "a template with {n}, {stem}, {dir}; {n} has as many digits as the last one needs"),
+            OptionSpecification("-o", "--output", value: "OUT", of: ["assemble"], help: "the animation, or -"),
             OptionSpecification(
-                "-f", "--format", value: "FORMAT", help: "output format (default: from the output's name)"),
+                "-f", "--format", value: "FORMAT", of: ["extract", "assemble"],
+                help: "output format (default: from the output's name)"),
             OptionSpecification(
-                "--timing", value: "FILE",
-                help: "extract writes durations and loop count there, assemble reads them (default: neither)"),
-            OptionSpecification("--fps", value: "N", help: "assemble: frames a second (default: 10)"),
+                "--timing", value: "FILE", of: ["extract"],
+                help: "write names, durations and loop count there (default: nowhere)"),
+            OptionSpecification("--raw", of: ["extract"], help: "frames as stored, not composited"),
             OptionSpecification(
-                "--delay", value: "MS|N/D", help: "assemble: how long a frame is seen, in ms or exact (default: 1/10)"),
-            OptionSpecification("--loop", value: "N|forever", help: "assemble: plays (default: forever)"),
-            OptionSpecification("--decode", help: "info: decode every frame, too; one that fails is an error"),
-            OptionSpecification("--raw", help: "extract: frames as stored, not composited"),
-            OptionSpecification("--no-overwrite", help: "fail where the output exists"),
-            OptionSpecification("-v", "--verbose", help: "say what was written"),
-        ] + EncodeOptions.specification)
-
-    private static let verbs = ["info", "extract", "assemble"]
+                "--incomplete", of: ["extract"], help: "write the whole frames of an animation that was cut off"),
+            OptionSpecification(
+                "--timing", value: "FILE", of: ["assemble"],
+                help: "order, durations and loop count; pictures are found in it by name (default: none)"),
+            OptionSpecification(
+                "--fps", value: "N", of: ["assemble"],
+                help: "frames a second; one of --timing, --fps and --delay (default: 10, or an animation's own)"),
+            OptionSpecification(
+                "--delay", value: "MS|N/D", of: ["assemble"],
+                help: "how long a frame is seen, in ms or exact (default: 1/10, or an animation's own)"),
+            OptionSpecification(
+                "--loop", value: "N|forever", of: ["assemble"],
+                help: "plays, whatever --timing says (default: as --timing says, else forever)"),
+            OptionSpecification("--decode", of: ["info"], help: "decode every frame, too; one that fails is an error"),
+            OptionSpecification("--no-overwrite", of: ["extract", "assemble"], help: "fail where the output exists"),
+            OptionSpecification("-v", "--verbose", of: ["extract", "assemble"], help: "say what was written"),
+        ]
+            + EncodeOptions.specification.map { option in
+                var option = option
+                option.verbs = ["extract", "assemble"]
+                return option
+            }, verbs: ["info", "extract", "assemble"])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let verb = arguments.operands[0]
         let files = Array(arguments.operands.dropFirst())
+        if files.isEmpty, verb == "info" || verb == "extract" {
+            throw UsageError("frames \(verb) needs a FILE", command: "frames")
+        }
         switch verb {
         case "info": return try FramesInfo(arguments).run(files)
         case "extract": return try FramesExtraction(arguments).run(files)
@@ -45,28 +64,31 @@ enum FramesCommand: Command {
         default:
             throw UsageError(
                 "frames cannot \(verb)",
-                hint: OptionCheck.nearest(verb, verbs).map { "did you mean frames \($0)?" }
+                hint: OptionCheck.nearest(verb, specification.verbs).map { "did you mean frames \($0)?" }
                     ?? "it can info, extract and assemble", command: "frames")
         }
     }
 
     /// Works through files; one that fails does not end it.
     ///
-    /// - Parameter outputIsTaken: whether standard output is where the data go.
+    /// - Parameter body: returns what is wrong behind what it printed; JSON has that already.
     static func each(
-        _ files: [String], _ arguments: ParsedArguments, outputIsTaken: Bool = false,
-        _ body: (String) throws(CoderError) -> Void
+        _ files: [String], _ arguments: ParsedArguments, _ body: (String) throws(CoderError) -> CoderError?
     ) -> ExitCode {
         var failures = 0
         var lastCode = CoderError.Code.corrupt
         for file in files {
             do throws(CoderError) {
-                try body(file)
+                if let problem = try body(file) {
+                    failures += 1
+                    lastCode = problem.code
+                    if !arguments.has("--json") { problem.report(file, arguments) }
+                }
             } catch {
                 if error.message == CoderError.readerIsGone.message { return .inputOutput }
                 failures += 1
                 lastCode = error.code
-                error.report(file, arguments, outputIsTaken: outputIsTaken)
+                error.report(file, arguments)
             }
             if Console.outputError != nil { return .inputOutput }
         }

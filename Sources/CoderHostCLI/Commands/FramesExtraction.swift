@@ -26,6 +26,9 @@ struct FramesExtraction {
         target = try OutputTarget(output, arguments)
         format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
         encode = try EncodeOptions(arguments)
+        let known =
+            format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
+        if let known { try encode.examine(for: known, host) }
     }
 
     func run(_ files: [String]) throws(UsageError) -> ExitCode {
@@ -37,7 +40,10 @@ struct FramesExtraction {
         }
         var outputs = OutputGuard(inputs: files, arguments)
         if let path = arguments.value("--timing") { outputs.reserve(path, as: "where --timing writes") }
-        return FramesCommand.each(files, arguments) { file throws(CoderError) in try extract(file, &outputs) }
+        return FramesCommand.each(files, arguments) { file throws(CoderError) in
+            try extract(file, &outputs)
+            return nil
+        }
     }
 
     private func extract(_ file: String, _ outputs: inout OutputGuard) throws(CoderError) {
@@ -49,24 +55,7 @@ struct FramesExtraction {
         try host.manager.withSession(source, options: options) { session throws(CoderError) in
             // Another coder begins anew, and may write what the one before it wrote of this file.
             outputs = earlier
-            let isRaw = arguments.has("--raw")
-            let metadata = try session.metadata().filter { $0.kind == .icc }
-            var entries: [TimingFile.Entry] = []
-            var progress = ProgressLine(total: session.info.frameCount ?? 0)
-            defer { progress.clear() }
-            while let frame = try session.frameInfo(entries.count) {
-                let index = frame.index
-                let pixels = isRaw ? try session.decodeRawFrame(index) : try session.decodeFrame(index).pixels
-                // A frame that covers nothing has no picture.
-                if let pixels {
-                    let path = try write(pixels, metadata, session, file, frame.index, &outputs)
-                    entries.append(TimingFile.Entry(file: path, duration: frame.duration))
-                } else {
-                    session.context.warn("frame \(frame.index) covers no pixel: there is no picture of it")
-                    entries.append(TimingFile.Entry(file: nil, duration: frame.duration))
-                }
-                progress.show(entries.count, file)
-            }
+            let entries = try write(session, file, &outputs)
             if let timing {
                 try TimingFile(loopCount: session.info.loopCount, frames: entries).write(
                     timing, replacing: !arguments.has("--no-overwrite"), host.manager.limits)
@@ -76,10 +65,58 @@ struct FramesExtraction {
     }
 
     private func write(
+        _ session: DecodeSession, _ file: String, _ outputs: inout OutputGuard
+    ) throws(CoderError) -> [TimingFile.Entry] {
+        let allowsIncomplete = arguments.has("--incomplete")
+        // A file that is cut is known before anything of it is written.
+        if case .failure(let error) = session.findFrames(), !allowsIncomplete || error.code != .truncated {
+            throw error.hintingAtIncomplete
+        }
+        let isRaw = arguments.has("--raw")
+        let metadata = try session.metadata().filter { $0.kind == .icc }
+        let count = session.knownFrameCount
+        var entries: [TimingFile.Entry] = []
+        var progress = ProgressLine(total: count)
+        defer { progress.clear() }
+        while true {
+            let index = entries.count
+            do throws(CoderError) {
+                guard let frame = try session.frameInfo(index) else { break }
+                let pixels = isRaw ? try session.decodeRawFrame(index) : try session.decodeFrame(index).pixels
+                var path: String?
+                // A frame that covers nothing has no picture.
+                if let pixels {
+                    path = try write(pixels, metadata, session, file, index, of: count, &outputs)
+                } else {
+                    session.context.warn("frame \(index) covers no pixel: there is no picture of it")
+                }
+                entries.append(TimingFile.Entry(file: path, duration: frame.duration))
+            } catch {
+                guard error.code == .truncated else { throw error }
+                guard allowsIncomplete else { throw error.hintingAtIncomplete }
+                if index > 0 {
+                    session.context.warn("the data ends in frame \(index): the frames before it are written")
+                } else {
+                    guard !isRaw, let part = try session.decodeAvailable() else { throw error }
+                    session.context.warn("the data ends too early: a part of the picture is missing")
+                    let path = try write(part.pixels, metadata, session, file, 0, of: 1, &outputs)
+                    let duration = session.knownFrames.first?.duration ?? .unknown
+                    entries.append(TimingFile.Entry(file: path, duration: duration))
+                }
+                break
+            }
+            progress.show(entries.count, file)
+        }
+        return entries
+    }
+
+    private func write(
         _ pixels: PixelBuffer, _ metadata: [MetadataBlob], _ session: DecodeSession, _ file: String, _ number: Int,
-        _ outputs: inout OutputGuard
+        of count: Int, _ outputs: inout OutputGuard
     ) throws(CoderError) -> String {
-        let name = target.path(for: file, number: number, size: pixels.size) { host.manager.fileExtension(of: $0) }
+        let name = target.path(for: file, number: number, of: count, size: pixels.size) {
+            host.manager.fileExtension(of: $0)
+        }
         let known = name.suffix.map { [host] in host.manager.format(named: $0) }
         let format = format ?? known ?? host.manager.defaultFormat(hasAlpha: true)
         guard let encoder = host.manager.encoders(for: format).first else {
@@ -113,7 +150,8 @@ struct FramesExtraction {
         }
         for warning in session.context.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
         if arguments.has("--verbose"), let first = entries.first?.file {
-            Console.error(printable("\(file) -> \(entries.count) pictures from \(first)"))
+            Console.error(
+                printable("\(file) -> \(entries.count) picture\(entries.count == 1 ? "" : "s") from \(first)"))
         }
     }
 }

@@ -13,6 +13,7 @@ struct FramesInfo {
 
     func run(_ files: [String]) -> ExitCode {
         FramesCommand.each(files, arguments) { file throws(CoderError) in
+            var problem: CoderError?
             let source = try ImageSource(path: file, limits: host.manager.limits)
             try host.manager.withSession(source) { session throws(CoderError) in
                 let end = session.findFrames()
@@ -23,9 +24,11 @@ struct FramesInfo {
                 if arguments.has("--json") {
                     Console.out(json(file, session, end).text)
                 } else {
-                    text(file, session, end).forEach { Console.out($0) }
+                    text(file, session).forEach { Console.out($0) }
                 }
+                if case .failure(let error) = end { problem = error }
             }
+            return problem
         }
     }
 
@@ -45,7 +48,7 @@ struct FramesInfo {
         return .object(members)
     }
 
-    private func text(_ file: String, _ session: DecodeSession, _ end: FrameListEnd) -> [String] {
+    private func text(_ file: String, _ session: DecodeSession) -> [String] {
         let frames = session.knownFrames
         let seconds = frames.reduce(0) { $0 + $1.duration.milliseconds } / 1000
         var lines = [
@@ -62,9 +65,6 @@ struct FramesInfo {
                 session.isKeyFrame(frame.index) ? "yes" : "-")
         }
         lines += table.lines
-        if case .failure(let error) = end {
-            lines.append("then: \(error.message)")
-        }
         lines += session.context.warnings.map { "warning: \($0)" }
         return lines
     }

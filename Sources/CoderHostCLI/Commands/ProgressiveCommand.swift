@@ -11,7 +11,8 @@ enum ProgressiveCommand: Command {
             ("coderhost progressive cat.gif --report --json", "the same for programs"),
         ],
         options: [
-            OptionSpecification("--chunk", value: "BYTES", help: "how much arrives at once (default: 16384)"),
+            OptionSpecification(
+                "--chunk", value: "BYTES", help: "how much arrives at once; k and M are understood (default: 16k)"),
             OptionSpecification(
                 "-o", "--output", value: "TEMPLATE", help: "write each partial picture; {n} counts them, {stem}, {dir}"),
             OptionSpecification(
@@ -22,7 +23,14 @@ enum ProgressiveCommand: Command {
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
-        let chunk = try arguments.integer("--chunk", 1...(1 << 30)) ?? 16_384
+        var chunk = 16_384
+        if let text = arguments.value("--chunk") {
+            guard let number = ParsedArguments.quantity(text), 1...(1 << 30) ~= number else {
+                throw UsageError(
+                    "--chunk takes a number of bytes from 1 to 1G (k and M are understood), not \"\(text)\"")
+            }
+            chunk = number
+        }
         var target: OutputTarget?
         if let output = arguments.value("--output") {
             guard try OutputTemplate(output).mentions("n") else {
@@ -42,7 +50,7 @@ enum ProgressiveCommand: Command {
         }
         if arguments.has("--json") {
             Console.out(run.json.text)
-        } else if arguments.has("--report") || target == nil {
+        } else if run.hasHeader, arguments.has("--report") || target == nil {
             run.lines.forEach { Console.out($0) }
         }
         guard let problem = run.problem else { return .success }

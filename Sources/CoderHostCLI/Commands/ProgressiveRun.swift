@@ -164,6 +164,9 @@ struct ProgressiveRun {
         return .object(members)
     }
 
+    /// Whether there is anything to tell but an error.
+    var hasHeader: Bool { headerAt != nil }
+
     var lines: [String] {
         func percent(_ bytes: Int) -> String { "\(JSONValue.real((share(bytes) * 1000).rounded() / 10).text) %" }
         var lines = [printable("\(file): \(format) \(size), \(total) bytes")]
@@ -171,7 +174,10 @@ struct ProgressiveRun {
         if let first = steps.first { lines.append("  first pixels after \(percent(first.bytes))") }
         let places = steps.map { percent($0.bytes) }
         let shown = places.count > 12 ? places.prefix(6) + ["…"] + places.suffix(5) : places[...]
-        lines.append("  \(steps.count) pictures shown, after \(shown.joined(separator: ", "))")
+        if !shown.isEmpty {
+            let word = steps.count == 1 ? "picture" : "pictures"
+            lines.append("  \(steps.count) \(word) shown, after \(shown.joined(separator: ", "))")
+        }
         if frames.count > 1 {
             lines.append(
                 "  \(frames.count) frames, the first after \(percent(frames[0])), the last after "
@@ -180,7 +186,8 @@ struct ProgressiveRun {
         if let singleCost, let costRatio {
             func ms(_ seconds: Double) -> String { JSONValue.real((seconds * 10_000).rounded() / 10).text }
             let ratio = JSONValue.real(costRatio).text
-            lines.append("  cost \(ms(progressiveCost)) ms CPU, at once \(ms(singleCost)) ms: \(ratio) times")
+            let once = frames.count > 1 ? "first frame at once" : "at once"
+            lines.append("  cost \(ms(progressiveCost)) ms CPU, \(once) \(ms(singleCost)) ms: \(ratio) times")
         }
         return lines
     }

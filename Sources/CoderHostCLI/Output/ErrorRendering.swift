@@ -25,6 +25,13 @@ extension CoderError {
         return result
     }
 
+    /// The error of a command that has `--incomplete`, which was not given.
+    var hintingAtIncomplete: CoderError {
+        var error = self
+        if code == .truncated, hint == nil { error.hint = "--incomplete writes what is there" }
+        return error
+    }
+
     /// Tells what became of one input: a person on standard error, a program by a line of JSON.
     ///
     /// - Parameter outputIsTaken: whether standard output is where the data go.

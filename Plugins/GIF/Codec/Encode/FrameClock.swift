@@ -14,6 +14,9 @@ struct FrameClock {
     /// Whether some duration was too long.
     private(set) var hasCut = false
 
+    /// The shortest duration below two hundredths that was asked for: most viewers show such a frame for ten.
+    private(set) var tooShort: FrameDuration?
+
     /// Lets a frame be shown for so long.
     mutating func advance(by duration: FrameDuration) {
         guard duration.denominator > 0 else { return }
@@ -23,6 +26,9 @@ struct FrameClock {
             hasCut = true
             passed += Int128(Self.longest) * Self.parts
             return
+        }
+        if hundredths < 2 * denominator, tooShort.map({ duration.milliseconds < $0.milliseconds }) ?? true {
+            tooShort = duration
         }
         if hundredths % denominator != 0 { isRounded = true }
         passed += (hundredths * Self.parts * 2 + denominator) / (denominator * 2)

@@ -14,6 +14,7 @@ public final class GIFEncoder: ImageEncoder {
     private var canvas: FrameCanvas?
     private var stream: FrameStream?
     private var clock = FrameClock()
+    private var frameCount = 0
 
     public init(_ session: EncoderSession) throws(CoderError) {
         settings = try GIFSettings(session.options)
@@ -73,6 +74,7 @@ public final class GIFEncoder: ImageEncoder {
             }
         }
         clock.advance(by: frame.duration)
+        frameCount += 1
     }
 
     public func finish() throws(CoderError) {
@@ -86,6 +88,12 @@ public final class GIFEncoder: ImageEncoder {
         }
         if clock.hasCut {
             host.warn("GIF is given at most 16 times 655.35 s for a frame: the animation is shorter than it was")
+        }
+        if frameCount > 1, let short = clock.tooShort {
+            let milliseconds = short.milliseconds.rounded()
+            host.warn(
+                "frames of \(Int(milliseconds)) ms are shown for 100 ms by most viewers: 20 ms or more (50 frames a second or "
+                    + "fewer) avoid that")
         }
         canvas = nil
         stream = nil
