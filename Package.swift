@@ -79,7 +79,7 @@ let package = Package(
     name: "coderhost",
     products: [
         .executable(name: "coderhost", targets: ["CoderHostCLI"]),
-        .library(name: "CoderHost", targets: ["CoderHost", "ImageModel"]),
+        .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
     ] + rooms.map(\.product),
@@ -88,13 +88,22 @@ let package = Package(
         .target(name: "CCoderPlugin", exclude: ["coderhost-plugin.pc.in"]),
         // 2 the vocabulary
         .target(name: "ImageModel", swiftSettings: lean, linkerSettings: [.linkedLibrary("m")]),
-        // 3 the two sides; neither imports the other
+        // 3 pixels to pixels: own kernels, and C libraries behind a shim
+        .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"], .when(configuration: .release))]),
+        .target(
+            name: "CPixelLibraries", linkerSettings: [.linkedLibrary("zimg"), .linkedLibrary("lcms2")]),
+        .target(
+            name: "ImageProcessing", dependencies: ["CPixelKernels", "CPixelLibraries", "ImageModel"],
+            swiftSettings: lean),
+        // 4 the two sides; neither imports the other
         .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: lean),
         .target(name: "CHostSystem"),
-        .target(name: "CoderHost", dependencies: ["CCoderPlugin", "CHostSystem", "ImageModel"], swiftSettings: lean),
-        // 4 the command line
+        .target(
+            name: "CoderHost", dependencies: ["CCoderPlugin", "CHostSystem", "ImageModel", "ImageProcessing"],
+            swiftSettings: lean),
+        // 5 the command line
         .executableTarget(
-            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel"], swiftSettings: lean,
+            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], swiftSettings: lean,
             plugins: ["EmbedCatalogue"]),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: lean),
@@ -108,9 +117,12 @@ let package = Package(
         // giflib, the second opinion on what the GIF room decodes by itself
         .target(name: "GIFShim", path: "Plugins/GIF/Shim", linkerSettings: [.linkedLibrary("gif")]),
         .target(
-            name: "TestSupport", dependencies: ["CoderHost", "ImageModel"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ImageProcessingTests", dependencies: ["ImageProcessing", "ImageModel", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "CCoderPluginTests", dependencies: ["CCoderPlugin", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "CoderPluginKitTests", dependencies: ["CoderPluginKit", "CCoderPlugin", "ImageModel", "TestSupport"],
@@ -120,15 +132,16 @@ let package = Package(
             dependencies: ["CoderPluginKit", "ImageModel", "TestSupport", "GIFShim"] + rooms.map { $0.codec },
             swiftSettings: strict),
         .testTarget(
-            name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "TestSupport"], swiftSettings: strict),
+            name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
-            name: "CoderHostCLITests", dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "TestSupport"],
+            name: "CoderHostCLITests", dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "ImageProcessing", "TestSupport"],
             exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "TestSupport",
+                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "ImageProcessing", "TestSupport",
             ],
             swiftSettings: strict),
     ]

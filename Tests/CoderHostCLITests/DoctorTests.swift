@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import ImageProcessing
 
 @Suite(.timeLimit(.minutes(15))) struct `The command doctor` {
     @Test func `finds nothing wrong with what was built`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import ImageProcessing
 
 @Suite(.timeLimit(.minutes(15))) struct `The command list` {
     static let plugins = ["farbfeld", "gif", "heif", "jpeg", "png", "webp"]

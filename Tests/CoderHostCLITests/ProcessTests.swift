@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import ImageProcessing
 
 @Suite(.timeLimit(.minutes(15))) struct `The process` {
     let place = TemporaryDirectory()

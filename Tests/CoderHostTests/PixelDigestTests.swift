@@ -1,6 +1,7 @@
 import CoderHost
 import Foundation
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 

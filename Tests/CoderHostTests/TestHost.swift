@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 import TestSupport
 
@@ -55,46 +56,6 @@ func shell(_ words: String...) throws {
 
 struct ShellFailure: Error, CustomStringConvertible {
     var description: String
-}
-
-/// SplitMix64, so that a failure can be repeated.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
-extension PixelBuffer {
-    /// Rows one after the other, without padding.
-    var packed: [UInt8] {
-        var all: [UInt8] = []
-        for y in 0..<size.height {
-            withRow(y) { row in for x in 0..<row.byteCount { all.append(row.byte(at: x)) } }
-        }
-        return all
-    }
-
-    /// A buffer with the given bytes, repeated until it is full.
-    static func of(_ size: PixelSize, _ format: PixelFormat, _ bytes: [UInt8]) throws -> PixelBuffer {
-        let buffer = try PixelBuffer(size: size, format: format)
-        for y in 0..<size.height {
-            buffer.withMutableRow(y) { row in
-                for x in 0..<buffer.bytesPerRow {
-                    let byte = bytes[(y * buffer.bytesPerRow + x) % bytes.count]
-                    row.storeBytes(of: byte, toByteOffset: x, as: UInt8.self)
-                }
-            }
-        }
-        return buffer
-    }
 }
 
 /// A coder that does what the test says: frames from memory, or an error from the header on.

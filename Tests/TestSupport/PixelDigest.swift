@@ -1,5 +1,6 @@
 import CoderHost
 public import ImageModel
+import ImageProcessing
 
 /// The digest by which the pixels of every decoder are compared.
 ///

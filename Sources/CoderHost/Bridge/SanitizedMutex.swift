@@ -1,38 +1,5 @@
 #if THREAD_SANITIZER
-    import Glibc
-
-    /// Stands in for the standard library's lock in builds for the thread sanitizer (`make tsan`).
-    ///
-    /// The sanitizer does not see that one, which waits in the kernel by itself, and takes everything behind it for a race;
-    /// this one it knows.
-    // Sendable because: the value is only reached with the lock.
-    @safe struct SanitizedMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-        private let lock: UnsafeMutablePointer<pthread_mutex_t>
-        private let value: UnsafeMutablePointer<Value>
-
-        init(_ value: consuming sending Value) {
-            unsafe lock = .allocate(capacity: 1)
-            unsafe lock.initialize(to: pthread_mutex_t())
-            unsafe pthread_mutex_init(lock, nil)
-            unsafe self.value = .allocate(capacity: 1)
-            unsafe self.value.initialize(to: value)
-        }
-
-        deinit {
-            unsafe value.deinitialize(count: 1)
-            unsafe value.deallocate()
-            unsafe pthread_mutex_destroy(lock)
-            unsafe lock.deallocate()
-        }
-
-        borrowing func withLock<R: ~Copyable, E: Error>(
-            _ body: (inout sending Value) throws(E) -> sending R
-        ) throws(E) -> sending R {
-            unsafe pthread_mutex_lock(lock)
-            defer { unsafe pthread_mutex_unlock(lock) }
-            return unsafe try body(&value.pointee)
-        }
-    }
+    import ImageProcessing
 
     /// Within this module the name hides the standard library's.
     typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>

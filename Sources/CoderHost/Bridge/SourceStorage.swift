@@ -1,6 +1,7 @@
 import CCoderPlugin
 import Glibc
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Memory that holds input bytes at an address that never changes.

@@ -1,6 +1,7 @@
 import CHostSystem
 import Glibc
 import ImageModel
+import ImageProcessing
 
 /// Keeps output in a file without a name until it is complete, for a target that cannot be changed afterwards.
 final class SpooledSink: OutputSink {

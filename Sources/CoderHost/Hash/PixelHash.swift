@@ -1,4 +1,5 @@
 package import ImageModel
+import ImageProcessing
 
 /// A digest of what a picture looks like, the same whatever format it is stored in.
 ///

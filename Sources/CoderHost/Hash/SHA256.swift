@@ -1,3 +1,5 @@
+import ImageProcessing
+
 /// The SHA-256 of bytes that come piece by piece.
 ///
 ///     block of 64 bytes = W0 … W15 (big endian) → 64 rounds on a … h → added to the state

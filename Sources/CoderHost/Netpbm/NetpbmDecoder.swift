@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 
 /// Decodes PBM, PGM, PPM and PAM.
 ///

@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 
 /// Writes a Netpbm format; `pnm` stands for PGM or PPM, whichever the picture is.
 ///

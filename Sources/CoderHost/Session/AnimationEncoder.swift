@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 
 /// Writes an animation, one frame at a time; the frames are never in memory together.
 ///

@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 
 /// One picture being decoded by one coder.
 ///

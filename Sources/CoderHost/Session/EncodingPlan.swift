@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 
 /// The way of pictures into one encoder: pixel format, orientation, metadata.
 struct EncodingPlan {

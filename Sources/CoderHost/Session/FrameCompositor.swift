@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 
 /// Places raw frames on the canvas: disposal, blending, sub-rectangles.
 ///

@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 
 /// The frames of one picture, raw or composited, in order or at random.
 ///

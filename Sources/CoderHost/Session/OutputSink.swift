@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 
 /// Where encoded bytes go.
 public protocol OutputSink: AnyObject {

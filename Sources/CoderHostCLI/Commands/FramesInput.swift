@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// The pictures of an animation to be, looked at before the first of them is decoded.
 ///

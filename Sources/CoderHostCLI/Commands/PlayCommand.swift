@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// Shows animations and pictures in the terminal.
 enum PlayCommand: Command {

@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// One file that arrived in pieces.
 struct ProgressiveRun {

@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// Durations and loop count of an animation that was taken apart.
 ///

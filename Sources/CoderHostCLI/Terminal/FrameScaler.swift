@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// Brings pictures of one size to another by averaging areas, and puts them on a backdrop.
 ///

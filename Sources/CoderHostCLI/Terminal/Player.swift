@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 
 /// What a player plays on.
 protocol PlaybackConsole: AnyObject {

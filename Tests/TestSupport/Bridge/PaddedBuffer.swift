@@ -1,12 +1,12 @@
-import CoderHost
-import ImageModel
+public import ImageModel
+import ImageProcessing
 
 extension PixelBuffer {
     /// What stands in the padding of ``padded(_:by:)``.
     private static let paddingByte: UInt8 = 0xA5
 
     /// The same pixels with more room between the rows.
-    static func padded(_ buffer: PixelBuffer, by padding: Int) -> PixelBuffer {
+    public static func padded(_ buffer: PixelBuffer, by padding: Int) -> PixelBuffer {
         let stride = buffer.bytesPerRow + padding
         let count = stride * buffer.size.height
         let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)

@@ -47,12 +47,12 @@ package enum PixelConverter {
 }
 
 /// Converts rows between two formats.
-struct RowConverter {
+package struct RowConverter {
     private let from: PixelFormat
     private let to: PixelFormat
     private let background: RGBAColor
 
-    init(from: PixelFormat, to: PixelFormat, background: RGBAColor) throws(CoderError) {
+    package init(from: PixelFormat, to: PixelFormat, background: RGBAColor) throws(CoderError) {
         guard from.numeric == .unorm, to.numeric == .unorm else {
             throw .unsupported("the conversion of \(from) to \(to)")
         }
@@ -64,7 +64,7 @@ struct RowConverter {
         self.background = background
     }
 
-    func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
+    package func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
         if convertFast(source, &target, count: count) { return }
         for x in 0..<count {
             var pixel = load(source, x)

@@ -2,7 +2,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@testable import CoderHost
+@testable import ImageProcessing
 
 @Suite(.timeLimit(.minutes(15))) struct `Pixel converter` {
     static let straight: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels in

@@ -4,14 +4,14 @@ import Glibc
 ///
 /// Page faults cost more than anything else a host adds to a decode: large blocks are aligned to huge pages and ask for
 /// them, and small ones come from the allocator.
-enum LargeMemory {
+package enum LargeMemory {
     /// x86-64 and aarch64 with 4 KiB pages.
     private static let hugePage = 2 << 20
 
     /// Blocks from this size on are mapped; below it a huge page would waste more than it saves.
-    static let mappedFrom = 1 << 20
+    package static let mappedFrom = 1 << 20
 
-    static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
+    package static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
         guard count >= mappedFrom else { return unsafe calloc(1, count) }
         guard count <= Int.max - 2 * hugePage else { return nil }
         let length = roundedToPage(count)
@@ -33,7 +33,7 @@ enum LargeMemory {
         return unsafe aligned
     }
 
-    static func release(_ memory: UnsafeMutableRawPointer, _ count: Int) {
+    package static func release(_ memory: UnsafeMutableRawPointer, _ count: Int) {
         if count >= mappedFrom {
             unsafe munmap(memory, roundedToPage(count))
         } else {

@@ -1,0 +1,16 @@
+/*
+ * pixel_kernels.h - loops over the samples of one row that are worth vector instructions.
+ *
+ * Every function picks the widest instructions this processor has, at run time; results are the same with all of them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PIXEL_KERNELS_H
+#define PIXEL_KERNELS_H
+
+#include <stdint.h>
+
+/* RGB8 to RGBA8 with full alpha. */
+void pixel_rgb_to_rgba(const uint8_t *rgb, uint8_t *rgba, uint64_t count);
+
+#endif
