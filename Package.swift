@@ -117,7 +117,8 @@ let package = Package(
         // giflib, the second opinion on what the GIF room decodes by itself
         .target(name: "GIFShim", path: "Plugins/GIF/Shim", linkerSettings: [.linkedLibrary("gif")]),
         .target(
-            name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -135,13 +136,15 @@ let package = Package(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "CoderHostCLITests", dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "ImageProcessing", "TestSupport"],
+            name: "CoderHostCLITests",
+            dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "ImageProcessing", "TestSupport"],
             exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "ImageProcessing", "TestSupport",
+                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "ImageProcessing",
+                "TestSupport",
             ],
             swiftSettings: strict),
     ]
