@@ -49,6 +49,10 @@ public struct RGBAColor: Sendable, Hashable {
         self.blue = blue
         self.alpha = alpha
     }
+
+    public static let white = RGBAColor(red: 255, green: 255, blue: 255)
+    public static let black = RGBAColor(red: 0, green: 0, blue: 0)
+    public static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
 }
 
 /// The facts of a whole picture, known before any pixel is decoded.

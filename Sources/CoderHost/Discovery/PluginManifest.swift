@@ -14,16 +14,19 @@ public struct PluginManifest: Sendable, Hashable {
         public var mimeTypes: [String]
         /// Lower case, without a dot.
         public var extensions: [String]
+        /// Uniform type identifiers.
+        public var typeIdentifiers: [String]
         public var signatures: [Signature]
 
         public init(
             id: ImageFormat, name: String, mimeTypes: [String] = [], extensions: [String] = [],
-            signatures: [Signature] = []
+            typeIdentifiers: [String] = [], signatures: [Signature] = []
         ) {
             self.id = id
             self.name = name
             self.mimeTypes = mimeTypes
             self.extensions = extensions
+            self.typeIdentifiers = typeIdentifiers
             self.signatures = signatures
         }
     }
@@ -149,6 +152,7 @@ extension PluginManifest.Format {
         name = try field["name"].string(default: id.id.uppercased())
         mimeTypes = try field["mime"].strings()
         extensions = try field["extensions"].strings().map { $0.lowercased() }
+        typeIdentifiers = try field["uti"].strings()
         signatures = try field["signatures"].list(Signature.init)
     }
 }

@@ -245,6 +245,16 @@ public final class CodersManager: Sendable {
         _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
+        try encode(image, to: format, options, EncodeOptions(), into: sink)
+    }
+
+    /// - Parameters:
+    ///   - options: what the coder is told.
+    ///   - wishes: what the host does itself.
+    func encode(
+        _ image: DecodedImage, to format: ImageFormat, _ options: CoderOptions, _ wishes: EncodeOptions,
+        into sink: any OutputSink
+    ) throws(CoderError) -> EncodeReport {
         var refusal: CoderError?
         for candidate in encoders(for: format) {
             let coder = candidate.descriptor
@@ -252,7 +262,7 @@ public final class CodersManager: Sendable {
             let context = SessionContext(limits: limits, options: options)
             do throws(CoderError) {
                 let encoder = try candidate.coder.makeEncoder(context)
-                try encode(image, with: encoder, coder, context, sink)
+                try encode(image, with: encoder, coder, wishes, context, sink)
             } catch {
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
                 if error.code == .pluginRefused {
@@ -269,8 +279,8 @@ public final class CodersManager: Sendable {
     }
 
     private func encode(
-        _ image: DecodedImage, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ context: SessionContext,
-        _ sink: any OutputSink
+        _ image: DecodedImage, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ wishes: EncodeOptions,
+        _ context: SessionContext, _ sink: any OutputSink
     ) throws(CoderError) {
         var facts = image.info
         facts.size = image.pixels.size
@@ -278,7 +288,7 @@ public final class CodersManager: Sendable {
         facts.frameCount = 1
         facts.isAnimated = false
         facts.loopCount = .unknown
-        let plan = try EncodingPlan(facts, image.metadata, encoder, coder, context)
+        let plan = try EncodingPlan(facts, image.metadata, encoder, coder, context, background: wishes.background)
         let pixels = try plan.prepared(image.pixels)
         try plan.begin(encoder, sink)
         let frame = FrameInfo(index: 0, rect: PixelRect(pixels.size), hasAlpha: plan.info.hasAlpha)

@@ -21,14 +21,16 @@ public final class AnimationEncoder {
     private let spool: SpooledSink?
     private var facts: ImageInfo
     private let metadata: [MetadataBlob]
+    private let background: RGBAColor
     private var plan: EncodingPlan?
     /// Frames that were added.
     public private(set) var frameCount = 0
 
     init(
         _ ranked: RankedCoder, of facts: ImageInfo, _ metadata: [MetadataBlob], _ sink: any OutputSink,
-        _ context: SessionContext
+        _ context: SessionContext, background: RGBAColor
     ) throws(CoderError) {
+        self.background = background
         coder = ranked.descriptor
         encoder = try ranked.coder.makeEncoder(context)
         self.context = context
@@ -71,7 +73,7 @@ public final class AnimationEncoder {
     private func begin(with format: PixelFormat) throws(CoderError) -> EncodingPlan {
         // The facts are those of all frames: a later one may have the alpha that the first has not.
         facts.nativeFormat = facts.hasAlpha && !format.hasTransparency ? format.withAlpha : format
-        let plan = try EncodingPlan(facts, metadata, encoder, coder, context)
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: background)
         if let spool { try plan.begin(encoder, spool) } else { try plan.begin(encoder, sink) }
         return plan
     }
@@ -114,14 +116,16 @@ extension CodersManager {
     /// - Throws: `.noCoder` when nothing writes animations in this format.
     public func makeAnimationEncoder(
         to format: ImageFormat, of facts: ImageInfo, metadata: [MetadataBlob] = [],
-        options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil, into sink: any OutputSink
+        options: CoderOptions = CoderOptions(), limits: DecodeLimits? = nil, background: RGBAColor = .white,
+        into sink: any OutputSink
     ) throws(CoderError) -> AnimationEncoder {
         var refusal: CoderError?
         for candidate in animationEncoders(for: format) {
             try OptionCheck.examine(options, candidate.descriptor)
             let context = SessionContext(limits: limits ?? self.limits, options: options)
             do throws(CoderError) {
-                return try AnimationEncoder(candidate, of: facts, metadata, sink, context)
+                return try AnimationEncoder(
+                    candidate, of: facts, metadata, sink, context, background: background)
             } catch {
                 // A plugin that turns out to be unusable leaves the work to the next.
                 guard error.code == .pluginRefused else { throw error }

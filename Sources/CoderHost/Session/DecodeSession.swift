@@ -13,11 +13,11 @@ public final class DecodeSession {
     public let format: ImageFormat
     public let info: ImageInfo
     public let context: SessionContext
-    private let source: ImageSource
-    private let sequence: FrameSequence
+    let source: ImageSource
+    let sequence: FrameSequence
     /// A picture whose decoding waits for input, with the pixels it has so far.
     private var suspended: PixelBuffer?
-    private let pool = PixelBufferPool.shared
+    let pool = PixelBufferPool.shared
 
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
         coder = ranked.descriptor
@@ -117,7 +117,7 @@ public final class DecodeSession {
         let format = try pixelFormats()[0]
         try LimitCheck.examineBytes(of: frame.rect.size, format, context.limits)
         let pixels = try pool.take(frame.rect.size, format, clean: true)
-        guard try sequence.decode(CanvasPlace(pixels), wantsPartial: false) == .complete else {
+        guard try sequence.decode(CanvasPlace(pixels)) == .complete else {
             throw source.isComplete ? CoderError.truncated() : .needsInput
         }
         return pixels
@@ -169,7 +169,7 @@ public final class DecodeSession {
     }
 
     /// Whether the first frame is the whole canvas, so that it needs no compositing.
-    private func isWhole() throws(CoderError) -> Bool {
+    func isWhole() throws(CoderError) -> Bool {
         if try !sequence.meet(0) { throw CoderError(.corrupt, "there is no frame in it", coder: coder.id) }
         return sequence.timeline[0].rect == PixelRect(info.size)
     }
@@ -187,7 +187,8 @@ public final class DecodeSession {
         suspended = nil
         do throws(CoderError) {
             try sequence.stand(at: 0)
-            let outcome = try sequence.decode(CanvasPlace(pixels), wantsPartial: wantsPartial)
+            let outcome = try sequence.decode(
+                CanvasPlace(pixels), FrameRequest(wantsPartial: wantsPartial))
             if outcome != .complete { suspended = pixels }
             return outcome
         } catch {

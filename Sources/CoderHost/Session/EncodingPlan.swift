@@ -9,18 +9,20 @@ struct EncodingPlan {
     /// What is done to the pixels because the format cannot say it.
     private let turn: Orientation
     private let context: SessionContext
+    /// What is seen through transparent pixels where the format has no alpha.
+    private let background: RGBAColor
 
     /// - Parameters:
     ///   - facts: those of the pictures, with the size and format of their pixels.
     init(
         _ facts: ImageInfo, _ metadata: [MetadataBlob], _ encoder: any FrameEncoder, _ coder: CoderDescriptor,
-        _ context: SessionContext
+        _ context: SessionContext, background: RGBAColor = .white
     ) throws(CoderError) {
         var info = facts
         info.thumbnailCount = 0
         let accepted = try encoder.acceptedFormats(for: info)
         let format = accepted.contains(info.nativeFormat) ? info.nativeFormat : accepted[0]
-        Self.warn(of: info, becoming: format, context)
+        Self.warn(of: info, becoming: format, background, context)
 
         // A format that can say so keeps the orientation; for any other the pixels are turned, once.
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
@@ -39,6 +41,7 @@ struct EncodingPlan {
         info.color.hasProfile = blobs.contains { $0.kind == .icc }
         self.info = info
         self.context = context
+        self.background = background
     }
 
     func begin(_ encoder: any FrameEncoder, _ sink: any OutputSink) throws(CoderError) {
@@ -52,15 +55,18 @@ struct EncodingPlan {
 
     /// Pixels as the encoder takes them.
     func prepared(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        let converted = try PixelConverter.convert(pixels, to: info.nativeFormat)
+        let converted = try PixelConverter.convert(pixels, to: info.nativeFormat, background: background)
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
     }
 
     /// Tells what of the pixels cannot be kept.
-    private static func warn(of info: ImageInfo, becoming format: PixelFormat, _ context: SessionContext) {
+    private static func warn(
+        of info: ImageInfo, becoming format: PixelFormat, _ background: RGBAColor, _ context: SessionContext
+    ) {
         let native = info.nativeFormat
         if native.hasTransparency && !format.channels.hasAlpha && info.hasAlpha {
-            context.warn("the format has no alpha: the picture is put on white")
+            let place = background == .white ? "white" : background == .black ? "black" : "the background"
+            context.warn("the format has no alpha: the picture is put on \(place)")
         }
         if native.bits > format.bits {
             context.warn("samples of \(native.bits) bits become \(format.bits) bits")

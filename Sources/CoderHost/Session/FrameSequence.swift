@@ -188,19 +188,19 @@ final class FrameSequence {
     private func decodeUnseen(_ frame: FrameInfo) throws(CoderError) {
         if frame.rect.isEmpty { return }
         let buffer = try pool.take(frame.rect.size, try deliveredFormat(), clean: false)
-        _ = try decode(CanvasPlace(buffer), wantsPartial: false)
+        _ = try decode(CanvasPlace(buffer))
     }
 
-    func decode(_ place: CanvasPlace, wantsPartial: Bool) throws(CoderError) -> FrameOutcome {
+    func decode(_ place: CanvasPlace, _ request: FrameRequest = FrameRequest()) throws(CoderError) -> FrameOutcome {
         do throws(CoderError) {
             let outcome = try attempt { decoder throws(CoderError) in
-                try decoder.decode(FrameRequest(wantsPartial: wantsPartial), into: place)
+                try decoder.decode(request, into: place)
             }
             if outcome == .complete { lastDecoded = standsAt }
             return outcome
         } catch {
             // What came before the cut is in the surface, if the coder paints as it goes.
-            if error.code == .truncated && wantsPartial && isIncremental { return .partial(PixelRect(place.rect.size)) }
+            if error.code == .truncated && request.wantsPartial && isIncremental { return .partial(PixelRect(place.rect.size)) }
             throw error
         }
     }
@@ -292,7 +292,7 @@ final class FrameSequence {
             firstWasGiven = true
             return (compositor.canvas, PixelRect(info.size), true)
         }
-        switch try decode(place, wantsPartial: true) {
+        switch try decode(place, FrameRequest(wantsPartial: true)) {
         case .complete:
             try compositor.finish()
             shown = 0
@@ -323,7 +323,7 @@ final class FrameSequence {
             var open = compositor.place(ofOpenFrame: frame.index)
             if open == nil { open = try compositor.begin(frame, format: try deliveredFormat()) }
             guard let place = open else { return }
-            switch try decode(place, wantsPartial: false) {
+            switch try decode(place) {
             case .complete: try compositor.finish()
             case .partial: throw isComplete() ? CoderError.truncated() : .needsInput
             }

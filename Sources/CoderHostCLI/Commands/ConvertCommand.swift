@@ -22,7 +22,7 @@ enum ConvertCommand: Command {
             OptionSpecification(
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
-        ] + EncodeOptions.specification + [
+        ] + EncodingSwitches.specification + [
             OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
             OptionSpecification(
                 "--first-frame", help: "write the first frame alone, even where the format holds animations"),

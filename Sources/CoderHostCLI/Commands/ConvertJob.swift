@@ -12,7 +12,7 @@ struct ConvertJob {
     private let kept: Set<MetadataBlob.Kind>
     private let firstFrameOnly: Bool
     private let allowsIncomplete: Bool
-    private let encode: EncodeOptions
+    private let encode: EncodingSwitches
     /// Of many inputs none may be replaced before its turn has come.
     private var outputs: OutputGuard
 
@@ -58,7 +58,7 @@ struct ConvertJob {
         kept = try Self.kept(arguments)
         firstFrameOnly = arguments.has("--first-frame")
         allowsIncomplete = arguments.has("--incomplete")
-        encode = try EncodeOptions(arguments)
+        encode = try EncodingSwitches(arguments)
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }

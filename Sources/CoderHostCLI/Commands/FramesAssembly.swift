@@ -7,7 +7,7 @@ struct FramesAssembly {
     private let host: CoderHost
     private let output: String
     private let format: ImageFormat
-    private let encode: EncodeOptions
+    private let encode: EncodingSwitches
     private let duration: FrameDuration
     private let loopCount: LoopCount?
 
@@ -29,7 +29,7 @@ struct FramesAssembly {
             throw UsageError(
                 "the format of \(output) is not known", hint: "say -f gif, for example", command: "frames")
         }
-        encode = try EncodeOptions(arguments)
+        encode = try EncodingSwitches(arguments)
         try encode.examine(for: format, host)
         duration = try Self.duration(arguments)
         loopCount = try Self.loops(arguments)

@@ -45,7 +45,7 @@ enum FramesCommand: Command {
             OptionSpecification("--no-overwrite", of: ["extract", "assemble"], help: "fail where the output exists"),
             OptionSpecification("-v", "--verbose", of: ["extract", "assemble"], help: "say what was written"),
         ]
-            + EncodeOptions.specification.map { option in
+            + EncodingSwitches.specification.map { option in
                 var option = option
                 option.verbs = ["extract", "assemble"]
                 return option

@@ -8,7 +8,7 @@ struct FramesExtraction {
     private let target: OutputTarget
     private let template: OutputTemplate
     private let format: ImageFormat?
-    private let encode: EncodeOptions
+    private let encode: EncodingSwitches
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         self.arguments = arguments
@@ -25,7 +25,7 @@ struct FramesExtraction {
         }
         target = try OutputTarget(output, arguments)
         format = arguments.value("--format").map { [host] in host.manager.format(named: $0) }
-        encode = try EncodeOptions(arguments)
+        encode = try EncodingSwitches(arguments)
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }

@@ -39,7 +39,7 @@ enum ProgressiveCommand: Command {
             target = try OutputTarget(output, arguments)
         }
         let file = arguments.operands[0]
-        let options = try EncodeOptions(arguments)
+        let options = try EncodingSwitches(arguments)
         let outputs = OutputGuard(inputs: [file], arguments)
         let run: ProgressiveRun
         do throws(CoderError) {

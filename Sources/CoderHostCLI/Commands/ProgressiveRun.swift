@@ -27,7 +27,7 @@ struct ProgressiveRun {
     private(set) var problem: CoderError?
 
     init(
-        _ file: String, _ host: CoderHost, _ options: EncodeOptions, chunk: Int, target: OutputTarget?,
+        _ file: String, _ host: CoderHost, _ options: EncodingSwitches, chunk: Int, target: OutputTarget?,
         _ outputs: OutputGuard
     ) throws(CoderError) {
         self.file = file

@@ -2,7 +2,7 @@ import CoderHost
 import ImageModel
 
 /// What a person said about how to encode, before it is known which encoder that concerns.
-struct EncodeOptions {
+struct EncodingSwitches {
     private let shared: [(key: String, value: OptionValue)]
     private let raw: [(key: String, text: String)]
     /// Switches of this program and the last part of the options they stand for.

@@ -1,0 +1,53 @@
+import Glibc
+
+/// Bytes that several decodes share: one that does not fit waits until others are done.
+///
+/// Whoever wants more than there is altogether gets all of it, and so runs alone. They are served in the order in which
+/// they came, so that a large picture is not kept waiting for ever by small ones.
+// Sendable because: everything that changes is read and written with the lock.
+@safe package final class MemoryBudget: @unchecked Sendable {
+    private let total: Int
+    private var free: Int
+    private var nextTicket = 0
+    private var served = 0
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+
+    package init(bytes: Int) {
+        total = max(1, bytes)
+        free = total
+        unsafe lock = .allocate(capacity: 1)
+        unsafe lock.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(lock, nil)
+        unsafe changed = .allocate(capacity: 1)
+        unsafe changed.initialize(to: pthread_cond_t())
+        unsafe pthread_cond_init(changed, nil)
+    }
+
+    deinit {
+        unsafe pthread_cond_destroy(changed)
+        unsafe pthread_mutex_destroy(lock)
+        unsafe changed.deallocate()
+        unsafe lock.deallocate()
+    }
+
+    /// Runs `body` once so many bytes are free; they are free again when it is done.
+    package func with<R, E: Error>(_ bytes: Int, _ body: () throws(E) -> R) throws(E) -> R {
+        let share = min(max(0, bytes), total)
+        unsafe pthread_mutex_lock(lock)
+        let ticket = nextTicket
+        nextTicket += 1
+        while ticket != served || share > free { unsafe pthread_cond_wait(changed, lock) }
+        served += 1
+        free -= share
+        unsafe pthread_cond_broadcast(changed)
+        unsafe pthread_mutex_unlock(lock)
+        defer {
+            unsafe pthread_mutex_lock(lock)
+            free += share
+            unsafe pthread_cond_broadcast(changed)
+            unsafe pthread_mutex_unlock(lock)
+        }
+        return try body()
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import Synchronization
+
+/// Does pieces of work side by side.
+///
+/// - Parameters:
+///   - count: `body` is called with 0 ..< count, each once, begun in this order.
+///   - threads: how many at a time; the calling thread is one of them.
+package func sideBySide(_ count: Int, threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    let work = Work(count, body)
+    let helpers = (1..<max(1, min(count, threads))).compactMap { _ in Helper(work) }
+    work.run()
+    for helper in helpers { helper.join() }
+}
+
+/// The processors that this process may use.
+package var processorCount: Int {
+    var set = cpu_set_t()
+    guard unsafe sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else { return 1 }
+    return unsafe withUnsafeBytes(of: set) { bytes in unsafe max(1, bytes.reduce(0) { $0 + $1.nonzeroBitCount }) }
+}
+
+private final class Work: Sendable {
+    private let count: Int
+    private let body: @Sendable (Int) -> Void
+    private let next = Atomic<Int>(0)
+
+    init(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+        self.count = count
+        self.body = body
+    }
+
+    func run() {
+        while true {
+            let index = next.add(1, ordering: .relaxed).oldValue
+            if index >= count { return }
+            body(index)
+        }
+    }
+}
+
+/// A thread that helps with the work.
+@safe private struct Helper {
+    private let thread: pthread_t
+
+    /// Nil when the system has no thread to give: the others do its part.
+    init?(_ work: Work) {
+        let context = Unmanaged.passRetained(work)
+        var thread = pthread_t()
+        let status = unsafe pthread_create(
+            &thread, nil,
+            { context in
+                unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard status == 0 else {
+            unsafe context.release()
+            return nil
+        }
+        self.thread = thread
+    }
+
+    func join() { unsafe pthread_join(thread, nil) }
+}

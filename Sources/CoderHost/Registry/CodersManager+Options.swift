@@ -1,0 +1,113 @@
+public import ImageModel
+import ImageProcessing
+
+// MARK: Decoding
+
+extension CodersManager {
+    /// Decodes a still, or an animation's first frame, as the options say.
+    ///
+    /// - Throws: as ``withSession(_:options:limits:forcing:_:)``.
+    public func decode(_ source: ImageSource, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+        try withSession(source, options) { session throws(CoderError) in try session.decodeImage(options) }
+    }
+
+    /// Opens a picture with the coder that the hints name, or else with the best one.
+    ///
+    /// A hint is only tried: where the bytes turn out to be something else, it is as if there had been none.
+    public func withSession<R>(
+        _ source: ImageSource, _ options: DecodeOptions, limits: DecodeLimits? = nil, forcing id: String? = nil,
+        _ body: (DecodeSession) throws(CoderError) -> R
+    ) throws(CoderError) -> R {
+        if id == nil, let hinted = coder(hintedAtBy: options, for: source) {
+            do throws(CoderError) {
+                return try withSession(source, options: options.coder, limits: limits, forcing: hinted, body)
+            } catch {
+                guard [.notMine, .unsupportedFeature, .corrupt, .truncated, .pluginRefused].contains(error.code)
+                else { throw error }
+            }
+        }
+        return try withSession(source, options: options.coder, limits: limits, forcing: id, body)
+    }
+
+    /// The best coder of the hinted format; nil where it would be asked first anyway.
+    private func coder(hintedAtBy options: DecodeOptions, for source: ImageSource) -> String? {
+        guard let format = format(hintedAtBy: options) else { return nil }
+        let able = order(for: format).filter { $0.descriptor.roles.contains(.decode) }
+        guard let id = able.first?.descriptor.id, candidates(for: source).first?.descriptor.id != id else { return nil }
+        return id
+    }
+
+    private func format(hintedAtBy options: DecodeOptions) -> ImageFormat? {
+        let known = coders.map(\.descriptor).filter { $0.roles.contains(.decode) }.flatMap(\.formats)
+        if let type = options.typeHint {
+            return known.last { $0.id.id == type || $0.mimeTypes.contains(type) || $0.typeIdentifiers.contains(type) }?
+                .id
+        }
+        guard let suffix = options.fileExtensionHint?.lowercased() else { return nil }
+        return known.last { $0.extensions.contains(suffix) }?.id
+    }
+}
+
+// MARK: Encoding
+
+extension CodersManager {
+    /// Encodes a still into memory, as the options say.
+    ///
+    /// - Throws: `.limitExceeded` when no quality keeps to `maxFileSize`; `.noCoder` when nothing writes the format.
+    public func encode(
+        _ image: DecodedImage, to format: ImageFormat? = nil, _ options: EncodeOptions
+    ) throws(CoderError) -> [UInt8] {
+        let sink = MemorySink(limits: limits)
+        try encode(image, to: format ?? defaultFormat(hasAlpha: image.info.hasAlpha), options, into: sink)
+        return sink.bytes
+    }
+
+    /// Encodes a still into a sink, as the options say.
+    @discardableResult
+    public func encode(
+        _ image: DecodedImage, to format: ImageFormat, _ options: EncodeOptions, into sink: any OutputSink
+    ) throws(CoderError) -> EncodeReport {
+        var image = image
+        if let box = options.maxPixelSize { try image.fit(into: box) }
+        let encoder = encoders(for: format).first?.descriptor
+        let scale = encoder?.options.first { $0.key == OptionKey.quality && $0.scope.includesEncoding }
+        var coding = options.coder
+        if let quality = options.quality, scale != nil { coding[OptionKey.quality] = .real(quality) }
+        guard let limit = options.maxFileSize else {
+            return try encode(image, to: format, coding, options, into: sink)
+        }
+        var report = EncodeReport(coder: encoder?.id ?? "", warnings: [])
+        func attempt(_ coding: CoderOptions) throws(CoderError) -> [UInt8] {
+            let trial = MemorySink(limits: limits)
+            report = try encode(image, to: format, coding, options, into: trial)
+            return trial.bytes
+        }
+        let bytes: [UInt8]
+        if scale == nil || coding.bool(OptionKey.lossless) == true {
+            bytes = try attempt(coding)
+            if bytes.count > limit { throw FileSizeSearch.excess(limit, bytes.count, atWorst: false) }
+        } else {
+            let lowest = Int((scale?.minimum ?? 0).rounded(.up))
+            let highest = Int(min(scale?.maximum ?? 100, options.quality ?? coding.real(OptionKey.quality) ?? 100))
+            let search = FileSizeSearch(limit: limit, qualities: lowest...max(lowest, highest))
+            bytes = try search.run { quality throws(CoderError) in
+                coding[OptionKey.quality] = .real(Double(quality))
+                return try attempt(coding)
+            }.bytes
+        }
+        try bytes.withSpan { span throws(CoderError) in try sink.write(span) }
+        return report
+    }
+}
+
+extension DecodedImage {
+    /// Makes the picture smaller so that it fits into a box as it is seen.
+    public mutating func fit(into box: PixelSize, _ how: Resampling = Resampling()) throws(CoderError) {
+        let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
+        let upright = pending.applied(to: pixels.size).scaled(to: box)
+        let target = pending.swapsSides ? upright.transposed : upright
+        if target == pixels.size { return }
+        pixels = try Resampler.resample(BufferRows(pixels), to: target, how)
+        info.size = target
+    }
+}

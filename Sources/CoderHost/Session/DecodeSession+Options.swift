@@ -1,0 +1,145 @@
+public import ImageModel
+import ImageProcessing
+
+extension DecodeSession {
+    /// Decodes a still, or an animation's first frame, as the options say.
+    ///
+    /// A smaller picture is never decoded at its full size where the coder can do with less, and is in memory as a whole
+    /// only where the coder cannot hand it out in bands.
+    /// - Throws: as ``decodeImage(preferring:)``.
+    public func decodeImage(_ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+        let pending = pendingOrientation
+        let upright = options.targetSize(for: pending.applied(to: info.size), info.nativeFormat)
+        let target = pending.swapsSides ? upright.transposed : upright
+        let pixels = target == info.size ? try decodeImage() : try decodeImage(reducedTo: target, options)
+        return try finished(pixels, options)
+    }
+
+    /// Decodes frame `index` as it is seen, as the options say.
+    ///
+    /// - Parameter frameCount: frames that share `limitBytes`; the picture's own count where it is known.
+    public func decodeFrame(_ index: Int, _ options: DecodeOptions, frameCount: Int? = nil) throws(CoderError)
+        -> DecodedImage
+    {
+        let pending = pendingOrientation
+        let upright = options.targetSize(
+            for: pending.applied(to: info.size), info.nativeFormat, frameCount: frameCount ?? info.frameCount ?? 1)
+        let target = pending.swapsSides ? upright.transposed : upright
+        var pixels = try decodeFrame(index).pixels
+        if target != pixels.size {
+            pixels = try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
+        }
+        return try finished(pixels, options)
+    }
+
+    /// What is cut off is shown as it is: `pixels` are those of ``decodeAvailable(preferring:)``.
+    public func reduced(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+        let pending = pendingOrientation
+        let upright = options.targetSize(for: pending.applied(to: info.size), info.nativeFormat)
+        let target = pending.swapsSides ? upright.transposed : upright
+        return try finished(
+            target == pixels.size ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling),
+            options)
+    }
+
+    // MARK: Less than the full size
+
+    /// Resampling needs this much more than it gives, or it adds to the softness of the coder's own reduction.
+    private static let reserve = 2
+
+    private func decodeImage(reducedTo target: PixelSize, _ options: DecodeOptions) throws(CoderError) -> PixelBuffer {
+        if options.usesEmbeddedThumbnail, let pixels = try embeddedThumbnail(for: target) {
+            return pixels.size == target
+                ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
+        }
+        guard try isWhole() else {
+            return try Resampler.resample(BufferRows(try decodeImage()), to: target, options.resampling)
+        }
+        let wanted = PixelSize(
+            min(info.size.width, target.width * Self.reserve), min(info.size.height, target.height * Self.reserve))
+        let size = coder.roles.contains(.reduce) ? try sequence.decoder().reducedSize(atLeast: wanted) : info.size
+        let reduction = size == info.size ? nil : size
+        let format = try pixelFormats()[0]
+        guard info.decodesRows else {
+            try LimitCheck.examineBytes(of: size, format, context.limits)
+            let pixels = try pool.take(size, format, clean: false)
+            try sequence.stand(at: 0)
+            guard try sequence.decode(CanvasPlace(pixels), FrameRequest(reducedSize: reduction)) == .complete else {
+                throw source.isComplete ? CoderError.truncated() : .needsInput
+            }
+            return size == target
+                ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
+        }
+        try sequence.stand(at: 0)
+        let rows = try DecodedRows(size, format) { [self] rect, place throws(CoderError) in
+            let request = FrameRequest(reducedSize: reduction, region: rect)
+            guard try sequence.decode(place, request) == .complete else {
+                throw source.isComplete ? CoderError.truncated() : .needsInput
+            }
+        }
+        return try Resampler.resample(rows, to: target, options.resampling)
+    }
+
+    /// A small version that is worth its name: as large as what is wanted, and of the picture's shape.
+    ///
+    /// A coder that reduces by itself is about as fast, and has better pixels. What a file says of the size of a small
+    /// version is never believed further than this.
+    private func embeddedThumbnail(for target: PixelSize) throws(CoderError) -> PixelBuffer? {
+        if coder.roles.contains(.reduce) || info.thumbnailCount == 0 { return nil }
+        var best: (index: Int, size: PixelSize)?
+        for (index, facts) in try thumbnails().enumerated() {
+            let size = facts.size
+            guard size.width >= target.width, size.height >= target.height,
+                size.width <= info.size.width, size.height <= info.size.height, size.hasShape(of: info.size)
+            else { continue }
+            if best.map({ size.width < $0.size.width }) ?? true { best = (index, size) }
+        }
+        guard let best else { return nil }
+        do throws(CoderError) {
+            return try decodeThumbnail(best.index)
+        } catch {
+            // The picture itself may be all right.
+            context.warn("the embedded thumbnail is damaged: \(error.message)")
+            return nil
+        }
+    }
+
+    // MARK: Colours, and the way up
+
+    private func finished(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+        var image = DecodedImage(
+            info: info, pixels: pixels, metadata: try metadata(), format: format, coder: coder.id)
+        image.info.size = pixels.size
+        image.info.nativeFormat = pixels.format
+        image.info.decodesRows = false
+        if options.appliesOrientation { try image.turnUpright() }
+        image.warnings = context.warnings
+        return image
+    }
+}
+
+extension PixelSize {
+    /// Whether a small version shows the same as a picture of this size, to the pixel that rounding may cost.
+    fileprivate func hasShape(of size: PixelSize) -> Bool {
+        let (a, b) = (width * size.height, height * size.width)
+        return abs(a - b) <= max(size.width, size.height)
+    }
+}
+
+extension DecodedImage {
+    /// Applies the orientation that is pending, to pixels and metadata.
+    public mutating func turnUpright() throws(CoderError) {
+        let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up
+        pixels = try PixelConverter.upright(pixels, pending)
+        info.size = pixels.size
+        info.orientation = .up
+        info.orientationApplied = true
+        for index in metadata.indices {
+            switch metadata[index].kind {
+            case .exif: metadata[index].bytes = ExifOrientation.replacing(metadata[index].bytes, with: .up)
+            case .xmp: metadata[index].bytes = XMPOrientation.replacing(metadata[index].bytes, with: .up)
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import ImageModel
+
+extension PixelConverter {
+    /// A part of the picture; the same buffer where it is all of it.
+    ///
+    /// - Parameter rect: within the picture.
+    package static func cropped(
+        _ buffer: PixelBuffer, to rect: PixelRect, pool: PixelBufferPool = .shared
+    ) throws(CoderError) -> PixelBuffer {
+        precondition(PixelRect(buffer.size).contains(rect))
+        if rect.size == buffer.size { return buffer }
+        let result = try pool.take(rect.size, buffer.format, clean: false)
+        let bytes = buffer.format.bytesPerPixel
+        for y in 0..<rect.height {
+            buffer.withRow(rect.y + y) { row in
+                let part = row.extracting(rect.x * bytes..<(rect.x + rect.width) * bytes)
+                result.withMutableRow(y) { $0.copy(part) }
+            }
+        }
+        return result
+    }
+
+    /// The picture on a larger canvas of one colour; its own transparent pixels stay as they are.
+    ///
+    /// - Parameter rect: where it stands; as large as the picture, and within the canvas.
+    package static func placed(
+        _ buffer: PixelBuffer, in size: PixelSize, at rect: PixelRect, on color: RGBAColor,
+        pool: PixelBufferPool = .shared
+    ) throws(CoderError) -> PixelBuffer {
+        precondition(PixelRect(size).contains(rect) && rect.size == buffer.size)
+        let one = try pool.take(PixelSize(1, 1), .rgba8, clean: false)
+        one.withMutableRow(0) { row in
+            for (index, value) in [color.red, color.green, color.blue, color.alpha].enumerated() {
+                row.setByte(index, value)
+            }
+        }
+        let bytes = buffer.format.bytesPerPixel
+        let pixel = try convert(one, to: buffer.format).withRow(0) { row in (0..<bytes).map { row.byte(at: $0) } }
+        let result = try pool.take(size, buffer.format, clean: false)
+        for y in 0..<size.height {
+            result.withMutableRow(y) { row in
+                for x in 0..<size.width * bytes { row.setByte(x, pixel[x % bytes]) }
+            }
+            guard rect.rows.contains(y) else { continue }
+            buffer.withRow(y - rect.y) { source in
+                result.withMutableRow(y) { row in
+                    var part = row._mutatingExtracting(rect.x * bytes..<(rect.x + rect.width) * bytes)
+                    part.copy(source)
+                }
+            }
+        }
+        return result
+    }
+}
