@@ -1,0 +1,105 @@
+public import ImageModel
+
+/// A picture in another size, made row by row from a source that is read once, from the top.
+///
+/// When the source throws, nothing is lost: the same row can be asked for again once the source can go on.
+///
+/// - Concurrency: one thread at a time.
+public final class ResampledRows: RowSource {
+    public let size: PixelSize
+    public var format: PixelFormat { source.format }
+
+    private let source: any RowSource
+    private let across: ResamplingAxis
+    private let down: ResamplingAxis
+    /// Nothing is computed where every pixel stays.
+    private let engine: (any ResamplingEngine)?
+    /// The next row that the source gives, counted from the first one that is needed.
+    private var next = 0
+    private var current = -1
+    private var weights: [Double] = []
+
+    /// - Throws: `.invalidArgument` for an empty size or a window that is not within the source, `.outOfMemory`.
+    public init(
+        _ source: any RowSource, window: SourceWindow? = nil, to size: PixelSize, _ how: Resampling = Resampling()
+    ) throws(CoderError) {
+        guard !source.size.isEmpty, !size.isEmpty, size.width <= Int32.max, size.height <= Int32.max else {
+            throw .invalidArgument("a picture of \(source.size) pixels cannot become one of \(size)")
+        }
+        let window = window ?? SourceWindow(PixelRect(source.size))
+        guard window.x >= 0, window.y >= 0, window.width > 0, window.height > 0,
+            window.x + window.width <= Double(source.size.width), window.y + window.height <= Double(source.size.height)
+        else {
+            throw .invalidArgument("the part \(window) is not within a picture of \(source.size) pixels")
+        }
+        self.source = source
+        self.size = size
+        let bins = FloatEngine.binsAbove
+        across = ResamplingAxis(
+            start: window.x, length: window.width, within: source.size.width, target: size.width, filter: how.filter,
+            binsAbove: bins)
+        down = ResamplingAxis(
+            start: window.y, length: window.height, within: source.size.height, target: size.height,
+            filter: how.filter, binsAbove: bins)
+        if across.isIdentity && down.isIdentity {
+            engine = nil
+        } else {
+            engine = try FloatEngine(
+                format: source.format, across: across, down: down, linearLight: how.linearLight)
+        }
+    }
+
+    public func withRow<R>(_ y: Int, _ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R {
+        guard y < size.height, y >= current, y >= 0 else {
+            throw CoderError(.misuse, "row \(y) was asked for after row \(current) of \(size.height)")
+        }
+        guard let engine else {
+            let part = across.first * format.bytesPerPixel..<(across.first + size.width) * format.bytesPerPixel
+            let value = try source.withRow(down.first + y) { row throws(CoderError) in
+                try check(row)
+                return try body(row.extracting(part))
+            }
+            current = y
+            return value
+        }
+        if y > current {
+            let first = down.weights(of: y, into: &weights)
+            try read(engine, to: first + weights.count)
+            engine.finish(first: first, weights)
+            current = y
+        }
+        return try engine.withRow(body)
+    }
+
+    /// Takes rows until there are `count`, in bins.
+    private func read(_ engine: any ResamplingEngine, to count: Int) throws(CoderError) {
+        let part = across.first * format.bytesPerPixel
+        let last = min(count * down.binning, source.size.height - down.first)
+        while next < last {
+            try source.withRow(down.first + next) { row throws(CoderError) in
+                try check(row)
+                engine.take(row.extracting(part..<source.size.width * format.bytesPerPixel), next)
+            }
+            next += 1
+        }
+    }
+
+    /// A source from outside may break its promise.
+    private func check(_ row: RawSpan) throws(CoderError) {
+        guard row.byteCount >= source.size.width * format.bytesPerPixel else {
+            throw CoderError(.misuse, "a row of \(row.byteCount) bytes is too short for \(source.size) pixels")
+        }
+    }
+}
+
+/// The arithmetic behind ``ResampledRows``, with the memory that it needs.
+protocol ResamplingEngine: AnyObject {
+    /// Takes in source row `number`, which comes after the one before; begins with the first pixel that is needed.
+    func take(_ row: RawSpan, _ number: Int)
+
+    /// Makes a target row of the source rows (or bins of rows) from `first` on.
+    func finish(first: Int, _ weights: [Double])
+
+    /// Lends the row that was made last.
+    func withRow<R>(_ body: (RawSpan) throws(CoderError) -> R) throws(CoderError) -> R
+}
