@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -25,6 +26,14 @@ int host_memfd_executable(const char *name) {
 
 int host_seal(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
+int host_processor_count(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return CPU_COUNT(&set);
 }
 
 int host_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }

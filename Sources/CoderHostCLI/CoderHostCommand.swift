@@ -6,7 +6,8 @@ import ImageModel
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
-        ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, PlayCommand.self,
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, FramesCommand.self,
+        PlayCommand.self,
         ProgressiveCommand.self, DoctorCommand.self,
     ]
 

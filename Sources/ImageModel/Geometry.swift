@@ -58,6 +58,9 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
         return PixelRect(x: left, y: top, width: max(0, right - left), height: max(0, bottom - top))
     }
 
+    /// The rows that it covers.
+    public var rows: Range<Int> { y..<y + max(0, height) }
+
     /// Whether `other` lies inside.
     public func contains(_ other: PixelRect) -> Bool {
         other.x >= x && other.y >= y && other.x + other.width <= x + width && other.y + other.height <= y + height

@@ -19,6 +19,9 @@ int host_memfd_executable(const char *_Nonnull name);
 /* Makes an anonymous file immutable. The corresponding call is `fcntl(F_ADD_SEALS)`; -1 on failure. */
 int host_seal(int descriptor);
 
+/* The processors that this process may use. The corresponding function is `sched_getaffinity`. */
+int host_processor_count(void);
+
 /* A non-blocking inotify descriptor. The corresponding function is `inotify_init1`; -1 on failure. */
 int host_inotify(void);
 

@@ -1,3 +1,4 @@
+import CHostSystem
 import Glibc
 import Synchronization
 
@@ -15,9 +16,7 @@ package func sideBySide(_ count: Int, threads: Int, _ body: @escaping @Sendable 
 
 /// The processors that this process may use.
 package var processorCount: Int {
-    var set = cpu_set_t()
-    guard unsafe sched_getaffinity(0, MemoryLayout<cpu_set_t>.size, &set) == 0 else { return 1 }
-    return unsafe withUnsafeBytes(of: set) { bytes in unsafe max(1, bytes.reduce(0) { $0 + $1.nonzeroBitCount }) }
+    max(1, Int(host_processor_count()))
 }
 
 private final class Work: Sendable {
@@ -45,7 +44,7 @@ private final class Work: Sendable {
 
     /// Nil when the system has no thread to give: the others do its part.
     init?(_ work: Work) {
-        let context = Unmanaged.passRetained(work)
+        let context = unsafe Unmanaged.passRetained(work)
         var thread = pthread_t()
         let status = unsafe pthread_create(
             &thread, nil,
@@ -60,5 +59,5 @@ private final class Work: Sendable {
         self.thread = thread
     }
 
-    func join() { unsafe pthread_join(thread, nil) }
+    func join() { pthread_join(thread, nil) }
 }

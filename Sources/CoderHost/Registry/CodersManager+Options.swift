@@ -1,5 +1,5 @@
 public import ImageModel
-import ImageProcessing
+public import ImageProcessing
 
 // MARK: Decoding
 

@@ -42,6 +42,20 @@ extension DecodeSession {
             options)
     }
 
+    /// Bytes that decoding with these options may take, roughly and rather too many.
+    ///
+    /// What a coder needs for itself is not known: it counts as two more pictures where the coder cannot do with less
+    /// than the whole.
+    public func memoryEstimate(_ options: DecodeOptions) -> Int {
+        let full = (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount) ?? Int.max / 8
+        // Of an animation there are two canvases and a frame.
+        if info.frameCount != 1 { return 3 * full }
+        if !info.decodesRows && !coder.roles.contains(.reduce) { return 3 * full }
+        let upright = options.targetSize(for: pendingOrientation.applied(to: info.size), info.nativeFormat)
+        // Coefficients of a picture that comes in several scans are as many as its samples, twice as large.
+        return upright.area == info.size.area ? 2 * full : full
+    }
+
     // MARK: Less than the full size
 
     /// Resampling needs this much more than it gives, or it adds to the softness of the coder's own reduction.

@@ -200,7 +200,9 @@ final class FrameSequence {
             return outcome
         } catch {
             // What came before the cut is in the surface, if the coder paints as it goes.
-            if error.code == .truncated && request.wantsPartial && isIncremental { return .partial(PixelRect(place.rect.size)) }
+            if error.code == .truncated && request.wantsPartial && isIncremental {
+                return .partial(PixelRect(place.rect.size))
+            }
             throw error
         }
     }

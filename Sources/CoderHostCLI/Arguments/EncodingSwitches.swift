@@ -5,6 +5,8 @@ import ImageModel
 struct EncodingSwitches {
     private let shared: [(key: String, value: OptionValue)]
     private let raw: [(key: String, text: String)]
+    private let maxFileSize: Int?
+    private let embedsThumbnail: Bool
     /// Switches of this program and the last part of the options they stand for.
     private let named: [(name: String, text: String)]
 
@@ -26,6 +28,11 @@ struct EncodingSwitches {
             "--distance", value: "HOW",
             help: "how colours are compared for a palette: rgb, perceptual (default: the coder's own)"),
         OptionSpecification(
+            "--target-size", value: "SIZE",
+            help: "the best quality, up to --quality, whose file has at most so many bytes (k, M)"),
+        OptionSpecification(
+            "--embed-thumbnail", help: "store a small version beside the picture, where the format can"),
+        OptionSpecification(
             "-O", "--option", value: "KEY=VALUE",
             help: "an option of the coder (may be repeated); list --json shows them"),
     ]
@@ -38,6 +45,8 @@ struct EncodingSwitches {
             shared.append((OptionKey.effort, .integer(Int64(effort))))
         }
         self.shared = shared
+        maxFileSize = try arguments.byteCount("--target-size")
+        embedsThumbnail = arguments.has("--embed-thumbnail")
         named = ["colors", "dither", "distance"].compactMap { name in
             arguments.value("--" + name).map { (name, $0) }
         }
@@ -82,6 +91,15 @@ struct EncodingSwitches {
             return nil
         default: return nil
         }
+    }
+
+    /// What the host does for a still, with the options that its encoder knows.
+    func wishes(_ known: CoderOptions, _ changes: PictureChanges) -> EncodeOptions {
+        var options = EncodeOptions(known)
+        options.maxFileSize = maxFileSize
+        options.embedsThumbnail = embedsThumbnail
+        options.background = changes.background ?? .white
+        return options
     }
 
     /// Options that some decoder of these bytes knows.

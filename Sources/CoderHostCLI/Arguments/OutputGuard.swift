@@ -26,6 +26,8 @@ struct OutputGuard {
     private var written: [Place: String] = [:]
     /// Where something else of this call will be written to.
     private var reserved: [String: String] = [:]
+    /// What is being written at this moment, and from which input.
+    private var claims: [String: String] = [:]
     private let mayReplace: Bool
     private let mayReplaceInput: Bool
     private let remedy: String
@@ -86,5 +88,24 @@ struct OutputGuard {
     /// Remembers an output that is in place.
     mutating func note(_ path: String, from input: String) {
         if let place = Place(path) { written[place] = input }
+        claims[Self.place(ofName: path)] = nil
     }
+
+    /// Keeps the name for one of several inputs that are worked on at the same time.
+    ///
+    /// - Throws: as ``examine(_:from:isReserved:)``, and `.cannotCreate` where another input has the name already.
+    mutating func claim(_ path: String, from input: String) throws(CoderError) {
+        try examine(path, from: input)
+        if path == "-" { return }
+        let name = Self.place(ofName: path)
+        if FileStatus.of(path).map(\.isRegular) ?? true, let other = claims[name] {
+            throw CoderError(
+                .cannotCreate, "\(path) is being written from \(other)",
+                hint: "use a template that tells them apart, such as '{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'")
+        }
+        claims[name] = input
+    }
+
+    /// Gives the name of an output back that came to nothing.
+    mutating func release(_ path: String) { claims[Self.place(ofName: path)] = nil }
 }

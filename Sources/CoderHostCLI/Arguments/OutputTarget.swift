@@ -7,7 +7,12 @@ struct OutputTarget {
         case file(String)
         case folder(String)
         case template(OutputTemplate)
+        /// Beside the input, with a word behind its name.
+        case beside
     }
+
+    /// Stands for a name beside each input; nobody can type it.
+    static let besideInput = "\0beside"
 
     private let kind: Kind
     let mayReplace: Bool
@@ -29,6 +34,10 @@ struct OutputTarget {
 
     init(_ text: String, _ arguments: ParsedArguments) throws(UsageError) {
         mayReplace = !arguments.has("--no-overwrite")
+        if text == Self.besideInput {
+            kind = .beside
+            return
+        }
         if text.isEmpty { throw UsageError("-o needs a name") }
         if text.hasSuffix("/") || (FileStatus.of(text)?.isDirectory ?? false) {
             guard FileStatus.of(text)?.isDirectory == true else {
@@ -57,6 +66,9 @@ struct OutputTarget {
         let (stem, suffix) = (name.stem, name.suffix ?? "")
         switch kind {
         case .file(let path): return Name(path: path, hasFormatPlaceholder: false)
+        case .beside:
+            if input == "-" { return Name(path: "-", hasFormatPlaceholder: false) }
+            return Name(path: name.folder + stem + "-thumb", hasFormatPlaceholder: true)
         case .folder(let folder): return Name(path: folder + stem, hasFormatPlaceholder: true)
         case .template(let template):
             let values = [

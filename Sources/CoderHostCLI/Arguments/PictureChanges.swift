@@ -58,6 +58,9 @@ struct PictureChanges {
                 ?? "write WxH+X+Y, such as 640x480+10+20, or one of \(words.joined(separator: ", "))")
     }
 
+    /// Whether the size follows from a number of bytes.
+    var isLimited: Bool { limitBytes != nil }
+
     /// Whether pixels stay as they are.
     var isIdentity: Bool { box == nil && part == nil && limitBytes == nil }
 
@@ -108,6 +111,15 @@ struct PictureShaper {
 
     mutating func frame(_ index: Int) throws(CoderError) -> DecodedImage {
         try shaped(try session.decodeFrame(index, options))
+    }
+
+    /// The size of the result.
+    var size: PixelSize {
+        if changes.isIdentity { return session.info.size }
+        let upright = session.pendingOrientation.applied(to: session.info.size)
+        return changes.isLimited
+            ? options.targetSize(for: upright, session.info.nativeFormat, frameCount: session.info.frameCount ?? 1)
+            : layout.result
     }
 
     /// Bytes that decoding may take, roughly.

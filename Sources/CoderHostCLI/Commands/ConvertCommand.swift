@@ -23,6 +23,11 @@ enum ConvertCommand: Command {
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
         ] + EncodingSwitches.specification + [
+            OptionSpecification(
+                "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256")
+        ] + PictureChanges.specification + [
+            OptionSpecification(
+                "--limit-bytes", value: "SIZE", help: "make it so small that its pixels take at most so many bytes"),
             OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
             OptionSpecification(
                 "--first-frame", help: "write the first frame alone, even where the format holds animations"),
@@ -36,38 +41,30 @@ enum ConvertCommand: Command {
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),
             OptionSpecification("--overwrite", help: "allow the output to be the input"),
             OptionSpecification("-v", "--verbose", help: "say what was written"),
-        ])
+        ] + ConvertJob.batchSpecification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
-        var job = try ConvertJob(arguments)
-        let inputs = arguments.operands
-        var failures = 0
-        var lastCode = CoderError.Code.corrupt
-        var progress = ProgressLine(total: inputs.count)
-        for (index, file) in inputs.enumerated() {
-            progress.show(index, file)
-            do throws(CoderError) {
-                let result = try job.convert(file, number: index)
-                progress.clear()
-                if arguments.has("--json") {
-                    job.report(result.json)
-                } else {
-                    for warning in result.warnings {
-                        Console.error(printable("coderhost: \(file): warning: \(warning)"))
-                    }
-                    if arguments.has("--verbose") { Console.error(printable(result.line)) }
+        try ConvertJob(arguments).run(arguments)
+    }
+}
+
+extension ConvertJob {
+    /// Converts all inputs, and tells what became of each.
+    func run(_ arguments: ParsedArguments) -> ExitCode {
+        let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
+        let batch = Batch<Outcome>(arguments.operands) { [self] file, result in
+            switch result {
+            case .failure(let error): error.report(file, json: json, outputIsTaken: outputIsTaken)
+            case .success(let outcome) where json: report(outcome.json)
+            case .success(let outcome):
+                for warning in outcome.warnings {
+                    Console.error(printable("coderhost: \(file): warning: \(warning)"))
                 }
-            } catch {
-                progress.clear()
-                if error.message == CoderError.readerIsGone.message { return .inputOutput }
-                failures += 1
-                lastCode = error.code
-                error.report(file, arguments, outputIsTaken: job.outputIsTaken)
+                if verbose { Console.error(printable(outcome.line)) }
             }
         }
-        if failures == 0 { return .success }
-        if inputs.count == 1 { return ExitCode(lastCode) }
-        Console.error("coderhost: \(failures) of \(inputs.count) inputs failed")
-        return .partialFailure
+        return batch.run(threads: threads) { [self] index, file throws(CoderError) in
+            try convert(file, number: index)
+        }
     }
 }

@@ -1,8 +1,12 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
+import Synchronization
 
-/// One `convert` call: what to read, how to write, where to.
-struct ConvertJob {
+/// One `convert` or `thumbnail` call: what to read, what becomes of it, how to write, where to.
+///
+/// - Concurrency: any thread; several inputs are converted at a time.
+final class ConvertJob: Sendable {
     private let host: CoderHost
     private let limits: DecodeLimits
     private let target: OutputTarget
@@ -13,10 +17,28 @@ struct ConvertJob {
     private let firstFrameOnly: Bool
     private let allowsIncomplete: Bool
     private let encode: EncodingSwitches
+    private let changes: PictureChanges
     /// Of many inputs none may be replaced before its turn has come.
-    private var outputs: OutputGuard
+    private let outputs: Mutex<OutputGuard>
+    private let budget: MemoryBudget
+    /// How many inputs are converted at a time.
+    let threads: Int
+    private let isAlone: Bool
 
-    struct Outcome {
+    /// What one command does differently from another.
+    struct Style {
+        var command = "convert"
+        /// The box that pictures are resized to where no switch says so.
+        var box: PixelSize?
+        var output: String?
+        var kept = Set(MetadataBlob.Kind.allCases)
+        /// Whether a format that was not named is the input's own.
+        var keepsFormat = false
+    }
+
+    private let keepsFormat: Bool
+
+    struct Outcome: Sendable {
         var input: String
         var output: String
         var inputFormat: ImageFormat
@@ -42,36 +64,56 @@ struct ConvertJob {
         }
     }
 
-    init(_ arguments: ParsedArguments) throws(UsageError) {
+    init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
         host = try arguments.host()
         limits = try arguments.limits()
-        guard let output = arguments.value("--output") else {
-            throw UsageError("-o OUT is missing", command: "convert")
+        guard let output = arguments.value("--output") ?? style.output else {
+            throw UsageError("-o OUT is missing", command: style.command)
         }
         target = try OutputTarget(output, arguments)
         format = try Self.format(arguments, host)
         if arguments.has("--frame") && arguments.has("--first-frame") {
-            throw UsageError("--frame and --first-frame both choose a frame", hint: "choose one", command: "convert")
+            throw UsageError(
+                "--frame and --first-frame both choose a frame", hint: "choose one", command: style.command)
         }
         frame = try arguments.integer("--frame", 0...1_000_000)
         coder = arguments.value("--coder")
-        kept = try Self.kept(arguments)
+        kept = try Self.kept(arguments, style.kept)
         firstFrameOnly = arguments.has("--first-frame")
         allowsIncomplete = arguments.has("--incomplete")
         encode = try EncodingSwitches(arguments)
+        changes = try PictureChanges(arguments, box: try arguments.box("--resize") ?? style.box)
+        keepsFormat = style.keepsFormat
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }
-        outputs = OutputGuard(
-            inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere")
+        isAlone = arguments.operands.count == 1
+        // What replaces an input that is still to be read is only safe one after the other.
+        threads =
+            arguments.has("--overwrite") ? 1 : try arguments.integer("--jobs", 1...1024) ?? processorCount
+        budget = MemoryBudget(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
+        outputs = Mutex(
+            OutputGuard(
+                inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere"))
     }
+
+    /// The switches of batches.
+    static let batchSpecification = [
+        OptionSpecification(
+            "-j", "--jobs", value: "N", help: "inputs that are worked on at a time (default: the processors)"),
+        OptionSpecification(
+            "--budget", value: "SIZE",
+            help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),
+    ]
 
     private static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
         guard let word = arguments.value("--format")?.lowercased() else { return nil }
         return host.manager.format(named: word)
     }
 
-    private static func kept(_ arguments: ParsedArguments) throws(UsageError) -> Set<MetadataBlob.Kind> {
+    private static func kept(
+        _ arguments: ParsedArguments, _ usual: Set<MetadataBlob.Kind>
+    ) throws(UsageError) -> Set<MetadataBlob.Kind> {
         func kinds(_ text: String) throws(UsageError) -> Set<MetadataBlob.Kind> {
             if text == "all" { return Set(MetadataBlob.Kind.allCases) }
             var result: Set<MetadataBlob.Kind> = []
@@ -87,7 +129,7 @@ struct ConvertJob {
             }
             return result
         }
-        var result = Set(MetadataBlob.Kind.allCases)
+        var result = usual
         if let keep = arguments.value("--keep") { result = try kinds(keep) }
         if let strip = arguments.value("--strip") { result.subtract(try kinds(strip)) }
         return result
@@ -102,7 +144,7 @@ struct ConvertJob {
 
     // MARK: One file
 
-    mutating func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
+    func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
         // A format that nobody writes is refused before anything is decoded.
         let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { host.manager.fileExtension(of: $0) }
         if let wanted = format(of: name), !host.manager.canEncode(to: wanted) {
@@ -110,59 +152,83 @@ struct ConvertJob {
         }
         let source = try ImageSource(path: file, limits: limits)
         let decoding = try encode.decoding(source, host)
-        let outcome = try host.manager.withSession(source, options: decoding, forcing: coder) {
-            session throws(CoderError) in
+        return try host.manager.withSession(source, options: decoding, forcing: coder) { session throws(CoderError) in
             do throws(CoderError) {
-                return try write(file, number, session)
+                let shaper = try PictureShaper(changes, session)
+                return try budget.with(shaper.memoryEstimate) { () throws(CoderError) in
+                    try write(file, number, session, shaper)
+                }
             } catch {
                 throw allowsIncomplete ? error : error.hintingAtIncomplete
             }
         }
-        outputs.note(outcome.output, from: file)
-        return outcome
     }
 
-    private func write(_ file: String, _ number: Int, _ session: DecodeSession) throws(CoderError) -> Outcome {
-        let output = target.path(for: file, number: number, size: session.info.size) {
-            host.manager.fileExtension(of: $0)
-        }
+    private func write(
+        _ file: String, _ number: Int, _ session: DecodeSession, _ shaper: PictureShaper
+    ) throws(CoderError) -> Outcome {
+        let output = target.path(for: file, number: number, size: shaper.size) { host.manager.fileExtension(of: $0) }
         let (isAnimation, isCut) = try hasMoreFrames(session)
-        let format =
-            format(of: output)
-            ?? (isAnimation && !host.manager.animationEncoders(for: session.format).isEmpty ? session.format : nil)
-            ?? host.manager.defaultFormat(hasAlpha: session.info.hasAlpha)
+        let format = format(of: output) ?? usualFormat(session, isAnimation: isAnimation)
         let path = output.hasFormatPlaceholder ? output.named(host.manager.fileExtension(of: format)) : output.path
-        try outputs.examine(path, from: file)
+        try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
+        var isWritten = false
+        defer { if !isWritten { outputs.withLock { $0.release(path) } } }
         if path == "-" && Console.outputIsTerminal {
             throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
         }
+        var picture = Picture(session: session, shaper: shaper, metadata: [], format: format)
+        picture.metadata = try session.metadata().filter { kept.contains($0.kind) }
         let sink = try FileSink(path: path, replacing: target.mayReplace, limits: limits)
-        let metadata = try session.metadata().filter { kept.contains($0.kind) }
-        var info = session.info
-        if !kept.contains(.icc) { info.color.hasProfile = false }
         let report: EncodeReport
         var warnings: [String] = []
         var isIncomplete = false
         if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
             let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
-            report = try animate(session, info, metadata, format, options.known, sink)
+            report = try animate(picture, options.known, sink)
         } else {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
             let image: DecodedImage
-            (image, isIncomplete) = try decode(session, info, metadata)
+            (image, isIncomplete) = try decode(picture)
             if isCut && !isIncomplete {
                 session.context.warn("the data ends in frame 1: the frame before it is written")
             }
             let options = try encode.encoding(format, host.manager.encoders(for: format).first?.descriptor, host)
             warnings = options.warnings
-            report = try host.manager.encode(image, to: format, options: options.known, into: sink)
+            report = try host.manager.encode(image, to: format, encode.wishes(options.known, changes), into: sink)
         }
         try sink.commit()
+        isWritten = true
+        outputs.withLock { $0.note(path, from: file) }
         return Outcome(
-            input: file, output: path, inputFormat: session.format, outputFormat: format, size: session.info.size,
+            input: file, output: path, inputFormat: session.format, outputFormat: format, size: shaper.size,
             decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
             warnings: session.context.warnings + warnings + report.warnings)
+    }
+
+    /// One input on its way.
+    private struct Picture {
+        let session: DecodeSession
+        var shaper: PictureShaper
+        var metadata: [MetadataBlob]
+        let format: ImageFormat
+
+        /// Pixels to which nothing was done.
+        func image(_ pixels: PixelBuffer) -> DecodedImage {
+            DecodedImage(
+                info: session.info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
+        }
+    }
+
+    /// The format of an output that nobody named.
+    private func usualFormat(_ session: DecodeSession, isAnimation: Bool) -> ImageFormat {
+        let manager = host.manager
+        let keeps =
+            isAnimation
+            ? !manager.animationEncoders(for: session.format).isEmpty
+            : keepsFormat && manager.canEncode(to: session.format)
+        return keeps ? session.format : manager.defaultFormat(hasAlpha: session.info.hasAlpha)
     }
 
     /// Whether there is a second frame to be written, and whether the data ends in front of where it would be whole.
@@ -177,19 +243,30 @@ struct ConvertJob {
     }
 
     /// Writes frame after frame; one of them is in memory at a time.
-    private func animate(
-        _ session: DecodeSession, _ info: ImageInfo, _ metadata: [MetadataBlob], _ format: ImageFormat,
-        _ options: CoderOptions, _ sink: FileSink
-    ) throws(CoderError) -> EncodeReport {
-        let encoder = try host.manager.makeAnimationEncoder(
-            to: format, of: info, metadata: metadata, options: options, limits: limits, into: sink)
-        var progress = ProgressLine(total: info.frameCount ?? 0)
+    private func animate(_ picture: Picture, _ options: CoderOptions, _ sink: FileSink) throws(CoderError)
+        -> EncodeReport
+    {
+        var picture = picture
+        let session = picture.session
+        var encoder: AnimationEncoder?
+        var progress = ProgressLine(total: isAlone ? session.info.frameCount ?? 0 : 0)
         defer { progress.clear() }
         var index = 0
         while true {
             do throws(CoderError) {
                 guard let frame = try session.frameInfo(index) else { break }
-                try encoder.add(try session.decodeFrame(index).pixels, duration: frame.duration)
+                let image = changes.isIdentity ? nil : try picture.shaper.frame(index)
+                if encoder == nil {
+                    var facts = image?.info ?? session.info
+                    facts.hasAlpha = facts.hasAlpha || session.info.hasAlpha
+                    if !kept.contains(.icc) { facts.color.hasProfile = false }
+                    let metadata = (image?.metadata ?? picture.metadata).filter { kept.contains($0.kind) }
+                    encoder = try host.manager.makeAnimationEncoder(
+                        to: picture.format, of: facts, metadata: metadata, options: options, limits: limits,
+                        background: changes.background ?? .white, into: sink)
+                }
+                let pixels = if let image { image.pixels } else { try session.decodeFrame(index).pixels }
+                try encoder?.add(pixels, duration: frame.duration)
             } catch {
                 guard allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
                 session.context.warn("the data ends in frame \(index): the frames before it are written")
@@ -198,26 +275,29 @@ struct ConvertJob {
             index += 1
             progress.show(index, "frame \(index)")
         }
+        guard let encoder else { throw CoderError(.corrupt, "there is no frame in it") }
         return try encoder.finish()
     }
 
     /// The one picture that is written.
-    private func decode(
-        _ session: DecodeSession, _ info: ImageInfo, _ metadata: [MetadataBlob]
-    ) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
+    private func decode(_ picture: Picture) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
+        let session = picture.session
+        var shaper = picture.shaper
         var isIncomplete = false
-        let pixels: PixelBuffer
+        var image: DecodedImage
         if let frame {
-            pixels = try session.decodeFrame(frame).pixels
+            image =
+                changes.isIdentity
+                ? picture.image(try session.decodeFrame(frame).pixels) : try shaper.frame(frame)
         } else if allowsIncomplete, let part = try session.decodeAvailable() {
-            pixels = part.pixels
+            image = changes.isIdentity ? picture.image(part.pixels) : try shaper.image(of: part.pixels)
             isIncomplete = !part.isComplete
             if isIncomplete { session.context.warn("the data ends too early: a part of the picture is missing") }
         } else {
-            pixels = try session.decodeImage()
+            image = changes.isIdentity ? picture.image(try session.decodeImage()) : try shaper.image()
         }
-        let image = DecodedImage(
-            info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
+        image.metadata.removeAll { !kept.contains($0.kind) }
+        if !kept.contains(.icc) { image.info.color.hasProfile = false }
         return (image, isIncomplete)
     }
 

@@ -36,7 +36,11 @@ extension CoderError {
     ///
     /// - Parameter outputIsTaken: whether standard output is where the data go.
     func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
-        guard arguments.has("--json") else {
+        report(file, json: arguments.has("--json"), outputIsTaken: outputIsTaken)
+    }
+
+    func report(_ file: String, json isJSON: Bool, outputIsTaken: Bool = false) {
+        guard isJSON else {
             for line in lines(file: file) { Console.error(line) }
             return
         }

@@ -17,6 +17,11 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
     public struct Layout: Sendable, Hashable {
         public var scaled: PixelSize
         public var result: PixelSize
+
+        public init(scaled: PixelSize, result: PixelSize) {
+            self.scaled = scaled
+            self.result = result
+        }
     }
 
     /// - Parameters:
@@ -57,7 +62,8 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
             if !mayEnlarge && box.width >= size.width { return size }
             result = size.scaled(to: PixelSize(box.width, Int(Int32.max)), mayEnlarge: true)
         }
-        return PixelSize(max(result.width, min(box.width, size.width)), max(result.height, min(box.height, size.height)))
+        return PixelSize(
+            max(result.width, min(box.width, size.width)), max(result.height, min(box.height, size.height)))
     }
 }
 
