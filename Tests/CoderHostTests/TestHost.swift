@@ -82,18 +82,20 @@ final class ScriptedCoder: ImageCoder {
         roles: CoderRoles = [.decode, .encode],
         format: PixelFormat = .rgba8, size: PixelSize = PixelSize(1, 1), frames: [Frame]? = nil,
         failure: CoderError? = nil, loopCount: LoopCount = .unknown, canSeek: Bool = true, claims: Int? = nil,
-        neverEnds: Bool = false
+        neverEnds: Bool = false,
+        formats: [(id: ImageFormat, extensions: [String], type: String)] = [("bad", ["bad"], "org.test.bad")]
     ) {
         self.canSeek = canSeek
         self.neverEnds = neverEnds
         let mask = [UInt8](repeating: 0xFF, count: signature.count)
         descriptor = CoderDescriptor(
             id: id, version: "1", tier: .user, roles: roles,
-            formats: [
+            formats: formats.map { format in
                 PluginManifest.Format(
-                    id: "bad", name: "BAD", mimeTypes: [], extensions: ["bad"],
+                    id: format.id, name: format.id.id.uppercased(), mimeTypes: [], extensions: format.extensions,
+                    typeIdentifiers: [format.type],
                     signatures: [Signature(rules: [.bytes(at: 0, signature, mask: mask)], rank: 0)])
-            ], priority: priority)
+            }, priority: priority)
         self.frames = frames ?? [(FrameInfo(index: 0, rect: PixelRect(size)), [1, 2, 3, 4])]
         info = ImageInfo(
             size: size, nativeFormat: format, frameCount: claims ?? self.frames.count, loopCount: loopCount)

@@ -22,8 +22,9 @@ extension CodersManager {
             do throws(CoderError) {
                 return try withSession(source, options: options.coder, limits: limits, forcing: hinted, body)
             } catch {
-                guard [.notMine, .unsupportedFeature, .corrupt, .truncated, .pluginRefused].contains(error.code)
-                else { throw error }
+                let isWrong = [.notMine, .unrecognizedFormat, .unsupportedFeature, .corrupt, .truncated, .pluginRefused]
+                    .contains(error.code)
+                guard isWrong else { throw error }
             }
         }
         return try withSession(source, options: options.coder, limits: limits, forcing: id, body)

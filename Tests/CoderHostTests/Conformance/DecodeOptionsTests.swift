@@ -1,0 +1,129 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+/// Hints, and pictures that wait with decoding: C-10, C-22, C-23, C-26.
+@Suite struct `Decode options` {
+    @Test(arguments: [
+        (PixelSize(5250, 3450), 60 << 20, 1, PixelSize(4892, 3214)),
+        (PixelSize(2000, 2000), 4_000_000, 1, PixelSize(1000, 1000)),
+        (PixelSize(320, 240), 1 << 20, 101, PixelSize(58, 44)),
+        (PixelSize(600, 600), 1 << 20, 16, PixelSize(128, 128)),
+        (PixelSize(990, 1050), 4 << 20, 8, PixelSize(351, 372)),
+        (PixelSize(80, 60), 1, 1, PixelSize(1, 1)),
+        (PixelSize(50, 50), 12_500, 5, PixelSize(25, 25)),
+        (PixelSize(100, 20_000), 60 << 20, 1, PixelSize(100, 20_000)),
+    ])
+    func `C-06 C-07 a number of bytes becomes a size`(size: PixelSize, limit: Int, frames: Int, expected: PixelSize) {
+        var options = DecodeOptions.limited(toBytes: limit)
+
+        #expect(options.targetSize(for: size, .rgba8, frameCount: frames) == expected)
+        // It comes before the box, and keeps the aspect.
+        options.thumbnailSize = PixelSize(3, 3)
+        options.preservesAspectRatio = false
+        #expect(options.targetSize(for: size, .rgba8, frameCount: frames) == expected)
+    }
+
+    @Test func `a budget holds for pixels of eight bytes, too`() {
+        let size = DecodeOptions.limited(toBytes: 8000).targetSize(for: PixelSize(100, 100), .rgba16)
+
+        #expect(size.width * size.height * 8 <= 8000)
+    }
+
+    @Test(arguments: [PixelSize(0, 0), PixelSize(0, 10), PixelSize(10, 0), PixelSize(-5, -5), PixelSize(100, 100)])
+    func `C-22 a box without a side, or larger than the picture, leaves it as it is`(box: PixelSize) throws {
+        let fixture = Fixture.named("pictures/f.png")
+
+        let image = try Bench.manager.decode(Bench.source(fixture), .thumbnail(box))
+
+        #expect(PixelDigest.of(image.pixels) == fixture.expect?.pixelSHA256)
+    }
+
+    @Test func `a scale below one becomes one`() {
+        var options = DecodeOptions()
+        options.scaleFactor = 0.5
+        #expect(options.scaleFactor == 1)
+        options.scaleFactor = .nan
+        #expect(options.scaleFactor == 1)
+        options.scaleFactor = 3
+        #expect(options.scaleFactor == 3)
+    }
+
+    // MARK: Hints
+
+    @Test func `C-26 a hint chooses among coders that claim the same bytes`() throws {
+        let manager = testHost().manager
+        manager.addCoder(
+            ScriptedCoder("raw", size: PixelSize(30, 20), formats: [("x-raw", ["nef"], "com.test.raw")]))
+        manager.addCoder(
+            ScriptedCoder("tiff", size: PixelSize(16, 12), formats: [("x-tiff", ["tif"], "com.test.tiff")]))
+
+        func size(_ change: (inout DecodeOptions) -> Void) throws -> PixelSize {
+            var options = DecodeOptions()
+            change(&options)
+            return try manager.decode(badPicture, options).pixels.size
+        }
+
+        // Added last is asked first.
+        #expect(try size { _ in } == PixelSize(16, 12))
+        #expect(try size { $0.fileExtensionHint = "NEF" } == PixelSize(30, 20))
+        #expect(try size { $0.typeHint = "com.test.raw" } == PixelSize(30, 20))
+        #expect(try size { $0.typeHint = "x-raw" } == PixelSize(30, 20))
+        // The type comes before the extension.
+        #expect(
+            try size {
+                $0.fileExtensionHint = "nef"
+                $0.typeHint = "com.test.tiff"
+            } == PixelSize(16, 12))
+        // What nobody knows is as if it were not there.
+        #expect(try size { $0.typeHint = "image/unheard-of" } == PixelSize(16, 12))
+    }
+
+    @Test(arguments: ["gif", "heic", "webp", "jpg"])
+    func `a hint that is wrong is dropped`(suffix: String) throws {
+        var options = DecodeOptions()
+        options.fileExtensionHint = suffix
+        let fixture = Fixture.named("pictures/f.png")
+
+        let image = try Bench.manager.decode(Bench.source(fixture), options)
+
+        #expect(image.format == "png")
+        #expect(PixelDigest.of(image.pixels) == fixture.expect?.pixelSHA256)
+    }
+
+    // MARK: Lazy pictures
+
+    @Test func `C-10 C-23 a lazy picture is decoded when it is first asked for, and once`() throws {
+        let coder = ScriptedCoder("lazy", size: PixelSize(4, 4))
+        let manager = testHost().manager
+        manager.addCoder(coder)
+
+        let image = try LazyImage(badPicture, manager: manager)
+
+        #expect(image.info.size == PixelSize(4, 4))
+        #expect(!image.isDecoded)
+        #expect(coder.decoded.isEmpty)
+        let first = try image.decoded()
+        #expect(image.isDecoded)
+        #expect(try image.decoded().pixels === first.pixels)
+        #expect(coder.decoded == [0])
+    }
+
+    @Test func `a lazy picture that is damaged says so every time`() throws {
+        let bytes = Array(Fixture.named("pictures/photo.png").bytes.prefix(2000))
+        let image = try LazyImage(ImageSource(bytes), manager: Bench.manager)
+
+        #expect(Bench.code { _ = try image.decoded() } == .truncated)
+        #expect(Bench.code { _ = try image.decoded() } == .truncated)
+        #expect(!image.isDecoded)
+    }
+
+    @Test func `C-22 a lazy thumbnail has its size when it is decoded`() throws {
+        let image = try LazyImage(
+            Bench.source(Fixture.named("pictures/photo.jpg")), manager: Bench.manager, .thumbnail(PixelSize(10, 10)))
+
+        #expect(image.info.size == Fixture.named("pictures/photo.jpg").expect?.size)
+        #expect(max(try image.decoded().pixels.size.width, try image.decoded().pixels.size.height) == 10)
+    }
+}
