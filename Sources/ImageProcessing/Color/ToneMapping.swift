@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The curve of Rec. ITU-R BT.2390-11, 5.4.1 (black stays black) is applied to the largest of a pixel's red, green and
 /// blue, and the other two keep their ratio to it: hues stay, nothing clips below the peak. Diffuse white of 203 cd/m²
-/// (BT.2408) becomes 0.79 of the screen's white with the standard peak, and everything below 131 cd/m² keeps its light.
+/// (BT.2408) becomes 0.78 of the screen's white with the standard peak, and everything below 88 cd/m² keeps its light.
 /// HLG is first shown on a screen of 1000 cd/m² (BT.2100, system gamma 1.2), whatever `peak` says.
 public struct ToneMapping: Sendable, Hashable {
     /// The brightest light of the picture; more is cut off.
