@@ -56,7 +56,7 @@ static inline float encoded(const pixel_shaper *s, float light) {
     return on_octaves(s->encode, light, 0x3B000000, 15);
 }
 
-static inline float toned(const float *table, float x) { return on_octaves(table, x, 0x35800000, 17); }
+static inline float toned(const float *table, float x) { return on_octaves(table, x, 0x35800000, 15); }
 
 static inline void shape(const pixel_shaper *s, float *color) {
     float light[3];

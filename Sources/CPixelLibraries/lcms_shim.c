@@ -103,7 +103,8 @@ lcmsshim_transform *lcmsshim_transform_create(const lcmsshim_request *request) {
         transform->handle = cmsCreateTransformTHR(
             transform->context, source, type_of(request->source_channels, request->is_float), target,
             type_of(request->target_channels, request->is_float), INTENT_RELATIVE_COLORIMETRIC,
-            cmsFLAGS_BLACKPOINTCOMPENSATION | cmsFLAGS_NOCACHE | (request->is_fine ? cmsFLAGS_HIGHRESPRECALC : 0));
+            cmsFLAGS_BLACKPOINTCOMPENSATION | cmsFLAGS_NOCACHE | (request->is_fine ? cmsFLAGS_HIGHRESPRECALC : 0)
+                | (request->is_exact ? cmsFLAGS_NOOPTIMIZE : 0));
     if (source) cmsCloseProfile(source);
     if (target) cmsCloseProfile(target);
     if (transform->handle) return transform;

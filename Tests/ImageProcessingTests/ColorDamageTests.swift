@@ -59,7 +59,7 @@ import Testing
         let whole = bytes(name)
         let format: PixelFormat = name.hasPrefix("gray") ? .gray8 : name.hasPrefix("cmyk") ? .cmyk8 : .rgb8
         var random = SeededRandom(2)
-        for _ in 0..<200 {
+        for _ in 0..<50 {
             var damaged = whole
             for _ in 0..<Int.random(in: 1...20, using: &random) {
                 // Mostly the table of tags and the first of their bytes.

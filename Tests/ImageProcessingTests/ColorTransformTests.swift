@@ -73,7 +73,8 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
 
     @Test func `agrees with Little CMS on tables`() throws {
         let colors = try toSRGB(colorFixture("rgb-table.icc"))
-        #expect(largestDifference(colors.bytes(Self.cube(3)), ColorGoldens.rgbTable) <= 2)
+        // The library makes a grid of 33 points of the table of 17.
+        #expect(largestDifference(colors.bytes(Self.cube(3)), ColorGoldens.rgbTable) <= 3)
         let inks = try toSRGB(colorFixture("cmyk-table.icc"), .cmyk8, .rgb8)
         #expect(largestDifference(inks.bytes(Self.cube(4)), ColorGoldens.cmyk) <= 2)
     }
@@ -83,7 +84,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
             Issue.record("no profiles")
             return
         }
-        let library = try #require(LibraryTransform(source, .rgb8, target, .rgb8))
+        let library = try #require(LibraryTransform(source, .rgb8, target, .rgb8, isExact: true))
         var random = SeededRandom(4)
         let pixels = (0..<3 * 5000).map { _ in UInt8.random(in: 0...255, using: &random) }
         var other = [UInt8](repeating: 0, count: pixels.count)

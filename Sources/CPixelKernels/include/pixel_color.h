@@ -36,8 +36,8 @@ void pixel_from_samples(const void *samples, uint64_t count, int32_t channels, i
 #define PIXEL_CURVE_SAMPLES 4097
 /* Samples of a function of 2^-9 ... 1 in steps of 1/256 octave, and one more. */
 #define PIXEL_ENCODE_SAMPLES 2305
-/* Samples of a function of 2^-20 ... 1 in steps of 1/64 octave, and one more. */
-#define PIXEL_TONE_SAMPLES 1281
+/* Samples of a function of 2^-20 ... 1 in steps of 1/256 octave, and one more. */
+#define PIXEL_TONE_SAMPLES 5121
 /* Entries of the table from linear light to 8 bits. */
 #define PIXEL_ENCODE8_SAMPLES 8192
 

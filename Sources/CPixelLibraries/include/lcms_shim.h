@@ -39,6 +39,8 @@ typedef struct lcmsshim_request {
     int32_t is_float;
     /* A finer grid where the library makes one. */
     int32_t is_fine;
+    /* No grid at all: slow, and what matrices need. */
+    int32_t is_exact;
 } lcmsshim_request;
 
 /* Relative colorimetric with black point compensation; NULL when the library refuses. */

@@ -54,7 +54,10 @@ enum ProfileReader {
     private let isFloat: Bool
 
     /// Nil when the library refuses one of the profiles.
-    init?(_ source: [UInt8], _ from: PixelFormat, _ target: [UInt8], _ to: PixelFormat) {
+    ///
+    /// - Parameter isExact: each pixel goes through curves and matrices; the library would rather make a table of them,
+    ///   which is wrong by some levels where the gamut ends.
+    init?(_ source: [UInt8], _ from: PixelFormat, _ target: [UInt8], _ to: PixelFormat, isExact: Bool) {
         (self.from, self.to) = (from, to)
         let (inputs, outputs) = (ICCHeader.Space(from.channels).channels, ICCHeader.Space(to.channels).channels)
         let isFloat = from.numeric == .float
@@ -64,7 +67,8 @@ enum ProfileReader {
                 var request = unsafe lcmsshim_request(
                     source: source.baseAddress, target: target.baseAddress, source_count: UInt64(source.count),
                     target_count: UInt64(target.count), source_channels: inputs, target_channels: outputs,
-                    is_float: isFloat ? 1 : 0, is_fine: from.bits > 8 ? 1 : 0)
+                    is_float: isFloat ? 1 : 0, is_fine: from.bits > 8 ? 1 : 0,
+                    is_exact: isExact ? 1 : 0)
                 return unsafe lcmsshim_transform_create(&request)
             }
         }

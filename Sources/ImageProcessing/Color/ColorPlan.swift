@@ -14,11 +14,26 @@ struct ColorPlan {
     private let target: ColorProfile
     private let mapping: ToneMapping
     private let contents: ProfileReader.Contents?
-    let warning: String?
+    private let warning: String?
 
-    init(
-        _ source: ColorProfile, _ sourceFormat: PixelFormat, _ target: ColorProfile, _ targetFormat: PixelFormat,
+    /// - Throws: see ``ColorTransform``.
+    static func make(
+        _ source: ColorProfile, _ sourceFormat: PixelFormat, _ target: ColorProfile, _ format: PixelFormat,
         _ mapping: ToneMapping
+    ) throws(CoderError) -> (steps: Steps, warning: String?) {
+        let plan = ColorPlan(source, sourceFormat, target, mapping)
+        do throws(CoderError) {
+            return (try plan.steps(to: format), plan.warning)
+        } catch {
+            guard plan.contents != nil else { throw error }
+            // Opened, and of no use all the same: tables that lead nowhere. If it is the target, this throws again.
+            let without = ColorPlan(.assumed, sourceFormat, target, mapping)
+            return (try without.steps(to: format), "the colour profile was ignored: it is damaged")
+        }
+    }
+
+    private init(
+        _ source: ColorProfile, _ sourceFormat: PixelFormat, _ target: ColorProfile, _ mapping: ToneMapping
     ) {
         self.sourceFormat = sourceFormat
         self.target = target
@@ -55,8 +70,7 @@ struct ColorPlan {
         }
     }
 
-    /// - Throws: see ``ColorTransform``.
-    func steps(to format: PixelFormat) throws(CoderError) -> Steps {
+    private func steps(to format: PixelFormat) throws(CoderError) -> Steps {
         if case .icc(let bytes) = target { return try steps(to: bytes, format) }
         guard let model = target.model, !model.curve.isHighDynamicRange else {
             throw .unsupported("colours of \(target) as a target")
@@ -112,7 +126,9 @@ struct ColorPlan {
         guard let goal = bytes ?? target.iccBytes(isGray: format.channels.count <= 2) else {
             throw .unsupported("colours of \(target) as a target")
         }
-        guard let transform = LibraryTransform(profile, sourceFormat, goal, format) else {
+        var isExact = false
+        if shape != nil, case .shape = ProfileReader.read(goal, isGray: format.channels.count <= 2) { isExact = true }
+        guard let transform = LibraryTransform(profile, sourceFormat, goal, format, isExact: isExact) else {
             // Each opened by itself, or was made here; together they do not work.
             throw .unsupported("colours of \(source) as \(target)")
         }

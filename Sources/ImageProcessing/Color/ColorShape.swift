@@ -92,14 +92,14 @@ struct ColorShape: Sendable {
     /// Factors to light by its largest component.
     static func tone(_ mapping: ToneMapping, peak: Double) -> [Float] {
         (0..<Int(PIXEL_TONE_SAMPLES)).map { index in
-            let light = octaves(index, first: -20, perOctave: 64)
+            let light = octaves(index, first: -20, perOctave: 256)
             return Float(mapping.mapped(light, peak: peak) / light)
         }
     }
 
     /// Luminance to the power of the system gamma less one (BT.2100-2, table 5: 1.2 at 1000 cd/m²).
     static let ootf: [Float] = (0..<Int(PIXEL_TONE_SAMPLES)).map { index in
-        Float(pow(octaves(index, first: -20, perOctave: 64), 0.2))
+        Float(pow(octaves(index, first: -20, perOctave: 256), 0.2))
     }
 
     /// The number whose bits are `index` steps above those of a power of two.

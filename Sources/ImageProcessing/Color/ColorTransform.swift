@@ -48,10 +48,8 @@ public final class ColorTransform: Sendable {
         guard targetFormat.channels.hasAlpha || !sourceFormat.hasTransparency else {
             throw .unsupported("colours of \(sourceFormat) as \(targetFormat): transparency has to be resolved before")
         }
-        let plan = ColorPlan(source, sourceFormat, target, targetFormat, toneMapping)
         self.sourceFormat = sourceFormat
         self.targetFormat = targetFormat
-        warning = plan.warning
         // Colours to gray: their luma in the target's space.
         var format = targetFormat
         if sourceFormat.channels.count > 2, targetFormat.channels.count <= 2 {
@@ -62,7 +60,9 @@ public final class ColorTransform: Sendable {
         } else {
             gray = nil
         }
-        switch try plan.steps(to: format) {
+        let steps: ColorPlan.Steps
+        (steps, warning) = try ColorPlan.make(source, sourceFormat, target, format, toneMapping)
+        switch steps {
         case .none:
             let isUnorm = sourceFormat.numeric == .unorm && format.numeric == .unorm
             if !isUnorm, (sourceFormat.channels == .cmyk) != (format.channels == .cmyk) {
