@@ -1,0 +1,128 @@
+import CPixelKernels
+import ImageModel
+
+// Work rows are what pictures of every integer format are drawn, blended and filtered as: four 16-bit samples a pixel,
+// red, green, blue, alpha, premultiplied. A picture of 8 bits with straight alpha comes back from them as it was.
+
+extension PixelFormat {
+    /// The format of a picture that consists of work rows.
+    static let work = PixelFormat(.rgba, bits: 16, alpha: .premultiplied)
+
+    /// - Throws: `.unsupportedFeature` for float samples.
+    func checkWorkable(_ what: String) throws(CoderError) {
+        guard numeric == .unorm, isValid else { throw .unsupported("\(what) of \(self) pixels") }
+    }
+}
+
+extension PixelBuffer {
+    /// Reads row `y` into the start of a work row; ink (CMYK) as it is.
+    func loadWork(_ y: Int, into work: inout [UInt16]) {
+        precondition(work.count >= size.width * 4 && format.numeric == .unorm)
+        let (count, format) = (UInt64(size.width), format)
+        withRow(y) { row in
+            unsafe row.withUnsafeBytes { row in
+                unsafe work.withUnsafeMutableBufferPointer { work in
+                    unsafe pixel_work_load(
+                        row.baseAddress, work.baseAddress, count, UInt32(format.channels.rawValue),
+                        UInt32(format.bits), UInt32(format.alpha.rawValue))
+                }
+            }
+        }
+    }
+
+    /// Writes row `y` from the start of a work row.
+    func storeWork(_ y: Int, from work: [UInt16]) {
+        precondition(work.count >= size.width * 4 && format.numeric == .unorm)
+        let (count, format) = (UInt64(size.width), format)
+        withMutableRow(y) { row in
+            unsafe row.withUnsafeMutableBytes { row in
+                unsafe work.withUnsafeBufferPointer { work in
+                    unsafe pixel_work_store(
+                        work.baseAddress, row.baseAddress, count, UInt32(format.channels.rawValue),
+                        UInt32(format.bits), UInt32(format.alpha.rawValue))
+                }
+            }
+        }
+    }
+
+    /// Blends a work row onto part of row `y` of a picture of work rows.
+    ///
+    /// - Parameter coverage: how much of each pixel the result counts for; nil is all of it.
+    func blendWork(_ y: Int, from x: Int, _ source: [UInt16], _ mode: BlendMode, coverage: [UInt16]?) {
+        let count = source.count / 4
+        precondition(format == .work && x >= 0 && x <= size.width - count)
+        precondition(coverage == nil || coverage!.count == count)
+        withMutableRow(y) { row in
+            unsafe row.withUnsafeMutableBytes { row in
+                unsafe source.withUnsafeBufferPointer { source in
+                    guard let start = row.baseAddress, let source = source.baseAddress else { return }
+                    let part = unsafe (start + x * 8).assumingMemoryBound(to: UInt16.self)
+                    guard let coverage else {
+                        unsafe pixel_blend(part, source, UInt64(count), mode.kernel)
+                        return
+                    }
+                    var result = unsafe [UInt16](UnsafeBufferPointer(start: part, count: count * 4))
+                    unsafe pixel_blend(&result, source, UInt64(count), mode.kernel)
+                    unsafe pixel_mix(part, result, coverage, UInt64(count))
+                }
+            }
+        }
+    }
+}
+
+/// Operations on whole work rows.
+enum WorkRow {
+    static func filled(with color: RGBAColor, count: Int) -> [UInt16] {
+        let alpha = UInt32(color.alpha) * 257
+        func premultiplied(_ value: UInt8) -> UInt16 { UInt16((UInt32(value) * 257 * alpha + 32_767) / 65_535) }
+        let pixel = [
+            premultiplied(color.red), premultiplied(color.green), premultiplied(color.blue), UInt16(alpha),
+        ]
+        return unsafe [UInt16](unsafeUninitializedCapacity: count * 4) { row, filled in
+            for x in 0..<count * 4 { unsafe row.initializeElement(at: x, to: pixel[x & 3]) }
+            filled = count * 4
+        }
+    }
+
+    /// Blends `source` onto `backdrop`, which becomes the result.
+    static func blend(_ backdrop: inout [UInt16], _ source: [UInt16], _ mode: BlendMode) {
+        precondition(backdrop.count == source.count)
+        unsafe pixel_blend(&backdrop, source, UInt64(source.count / 4), mode.kernel)
+    }
+
+    /// Multiplies every pixel by its coverage.
+    static func cover(_ work: inout [UInt16], _ coverage: [UInt16]) {
+        precondition(work.count == coverage.count * 4)
+        unsafe pixel_cover(&work, coverage, UInt64(coverage.count))
+    }
+
+    /// Three rows of a matrix: factors of red, green and blue, then what is added.
+    static func apply(_ matrix: [Float], to work: inout [UInt16]) {
+        precondition(matrix.count == 12)
+        unsafe pixel_color_matrix(&work, UInt64(work.count / 4), matrix)
+    }
+
+    /// A table of 65,536 entries for the colors without alpha.
+    static func apply(_ table: [UInt16], to work: inout [UInt16]) {
+        precondition(table.count == 65_536)
+        unsafe pixel_color_curve(&work, UInt64(work.count / 4), table)
+    }
+
+    /// Samples a picture of work rows along a line, bilinear, clear outside.
+    ///
+    /// - Parameters:
+    ///   - start: the place of the first sample; the middle of the first pixel is at (0.5, 0.5).
+    ///   - step: from one sample to the next.
+    static func sample(
+        _ picture: PixelBuffer, from start: (x: Double, y: Double), step: (x: Double, y: Double),
+        into work: inout [UInt16]
+    ) {
+        precondition(picture.format == .work && picture.stride % 2 == 0)
+        unsafe picture.withUnsafeMutableBytes { bytes in
+            unsafe pixel_sample_line(
+                bytes.baseAddress?.assumingMemoryBound(to: UInt16.self), UInt64(picture.stride),
+                Int64(picture.size.width), Int64(picture.size.height), start.x, start.y, step.x, step.y, &work,
+                UInt64(work.count / 4))
+        }
+    }
+}

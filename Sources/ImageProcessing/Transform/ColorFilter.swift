@@ -1,0 +1,107 @@
+import Glibc
+public import ImageModel
+
+/// Changes the colors of every pixel by itself; alpha stays.
+///
+/// Works on the stored values without alpha, except for ``exposure(_:)``. Ink becomes RGB.
+public enum ColorFilter: ImageTransformer, Hashable {
+    /// 1 − c
+    case invert
+    /// The BT.709 luma of the stored values, in the same format.
+    case grayscale
+    /// From none at 0 to all at 1.
+    ///
+    /// - Source: W3C, "Filter Effects Module Level 1", sepia.
+    case sepia(_ intensity: Double)
+    /// First the saturation, 0 … 10, around the luma; then the brightness, −1 … 1, is added; then the contrast, 0 … 10,
+    /// is applied around the middle.
+    case adjust(brightness: Double = 0, contrast: Double = 1, saturation: Double = 1)
+    /// Stops of light, −20 … 20: the linear value, taken as sRGB, times 2 to their power.
+    case exposure(_ stops: Double)
+
+    /// `ColorFilter(invert)`, `…(grayscale)`, `…(sepia,0.5)`, `…(adjust,0.1,1.2,1)`, `…(exposure,-1)`.
+    public var key: String {
+        switch self {
+        case .invert: "ColorFilter(invert)"
+        case .grayscale: "ColorFilter(grayscale)"
+        case .sepia(let intensity): "ColorFilter(sepia,\(keyText(intensity)))"
+        case .adjust(let brightness, let contrast, let saturation):
+            "ColorFilter(adjust,\(keyText(brightness)),\(keyText(contrast)),\(keyText(saturation)))"
+        case .exposure(let stops): "ColorFilter(exposure,\(keyText(stops)))"
+        }
+    }
+
+    public func outputSize(for size: PixelSize) -> PixelSize {
+        do throws(CoderError) {
+            try checkParameters()
+            return size
+        } catch { return .zero }
+    }
+
+    public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        try checkParameters()
+        let picture = try buffer.workable("the color filter")
+        if case .exposure(let stops) = self {
+            let table = Self.exposureTable(stops)
+            return try picture.mapRows(to: picture.format) { WorkRow.apply(table, to: &$0) }
+        }
+        let format: PixelFormat = if case .sepia = self { picture.format.withColors } else { picture.format }
+        let matrix = matrix.map(Float.init)
+        return try picture.mapRows(to: format) { WorkRow.apply(matrix, to: &$0) }
+    }
+
+    private func checkParameters() throws(CoderError) {
+        switch self {
+        case .invert, .grayscale: break
+        case .sepia(let intensity): try check(intensity, "an intensity", in: 0...1)
+        case .adjust(let brightness, let contrast, let saturation):
+            try check(brightness, "a brightness", in: -1...1)
+            try check(contrast, "a contrast", in: 0...10)
+            try check(saturation, "a saturation", in: 0...10)
+        case .exposure(let stops): try check(stops, "an exposure", in: -20...20)
+        }
+    }
+
+    /// BT.709, as in PixelConverter.
+    private static let luma = [0.2126, 0.7152, 0.0722]
+
+    /// Rows for red, green and blue: factors of the three, then what is added.
+    private var matrix: [Double] {
+        switch self {
+        case .invert: [-1, 0, 0, 1, 0, -1, 0, 1, 0, 0, -1, 1]
+        case .grayscale: Self.adjustment(brightness: 0, contrast: 1, saturation: 0)
+        case .sepia(let intensity):
+            zip(Self.sepia, Self.adjustment(brightness: 0, contrast: 1, saturation: 1)).map { sepia, identity in
+                sepia * intensity + identity * (1 - intensity)
+            }
+        case .adjust(let brightness, let contrast, let saturation):
+            Self.adjustment(brightness: brightness, contrast: contrast, saturation: saturation)
+        case .exposure: preconditionFailure("a curve, not a matrix")
+        }
+    }
+
+    private static let sepia = [0.393, 0.769, 0.189, 0, 0.349, 0.686, 0.168, 0, 0.272, 0.534, 0.131, 0]
+
+    private static func adjustment(brightness: Double, contrast: Double, saturation: Double) -> [Double] {
+        var matrix: [Double] = []
+        for row in 0..<3 {
+            for column in 0..<3 {
+                matrix.append(contrast * (luma[column] * (1 - saturation) + (row == column ? saturation : 0)))
+            }
+            matrix.append(contrast * (brightness - 0.5) + 0.5)
+        }
+        return matrix
+    }
+
+    /// - Source: IEC 61966-2-1.
+    private static func exposureTable(_ stops: Double) -> [UInt16] {
+        let factor = exp2(stops)
+        return (0..<65_536).map { index in
+            let value = Double(index) / 65_535
+            let linear = value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+            let light = min(1, linear * factor)
+            let encoded = light <= 0.003_130_8 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
+            return UInt16((encoded * 65_535).rounded())
+        }
+    }
+}
