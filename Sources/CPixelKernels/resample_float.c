@@ -143,19 +143,19 @@ INLINE void store_pixels(
         float pixel[4];
         for (int32_t c = 0; c < channels; c++) pixel[c] = source[c];
         if (alpha != PIXEL_ALPHA_NONE) {
-            float full = between(pixel[channels - 1], 0, 1);
-            if (full < least) full = 0;
-            pixel[channels - 1] = full;
+            /* Beyond 1, where a filter overshoots, the colour did so by as much. */
+            const float seen = pixel[channels - 1] < least ? 0 : pixel[channels - 1];
+            const float full = between(seen, 0, 1);
             const int divides = alpha == PIXEL_ALPHA_STRAIGHT || curve;
-            const float divisor = full > 0 ? 1 / full : 0;
+            const float factor = !(seen > 0) ? 0 : divides ? 1 / seen : full / seen;
             for (int32_t c = 0; c < channels - 1; c++) {
-                float value = full > 0 ? pixel[c] : 0;
-                if (!is_float) value = between(value, 0, full);
-                if (divides) value *= divisor;
+                float value = pixel[c] * factor;
+                if (!is_float) value = between(value, 0, divides ? 1 : full);
                 if (curve) value = through(curve, value);
                 if (curve && alpha == PIXEL_ALPHA_PREMULTIPLIED) value *= full;
                 pixel[c] = value;
             }
+            pixel[channels - 1] = full;
         } else if (curve) {
             for (int32_t c = 0; c < colors; c++) pixel[c] = through(curve, pixel[c]);
         }
