@@ -1,30 +1,16 @@
 /* resample_float.c - see the header. SPDX-License-Identifier: Apache-2.0 */
 #include "resample_float.h"
 
+#include "widest.h"
+
 #include <math.h>
 #include <string.h>
 
 #pragma STDC FP_CONTRACT OFF
 
-#define INLINE static inline __attribute__((always_inline))
-
-/* A public function as two clones of one body, so that no processor rounds differently. */
-#if defined(__x86_64__)
-#define WIDEST(name, parameters, arguments)                                                                        \
-    static __attribute__((target("avx2"))) void name##_avx2 parameters { name##_body arguments; }                  \
-    static void name##_plain parameters { name##_body arguments; }                                                 \
-    void name parameters {                                                                                         \
-        if (__builtin_cpu_supports("avx2")) name##_avx2 arguments;                                                 \
-        else name##_plain arguments;                                                                               \
-    }
-#else
-#define WIDEST(name, parameters, arguments) \
-    void name parameters { name##_body arguments; }
-#endif
-
 /* MARK: Samples */
 
-INLINE float half_to_float(uint16_t half) {
+PIXEL_INLINE float half_to_float(uint16_t half) {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     const uint32_t exponent = (half >> 10) & 31;
     const uint32_t fraction = half & 1023;
@@ -42,7 +28,7 @@ INLINE float half_to_float(uint16_t half) {
 }
 
 /* Rounds to nearest, ties to even. */
-INLINE uint16_t half_from_float(float value) {
+PIXEL_INLINE uint16_t half_from_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, 4);
     const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
@@ -61,7 +47,7 @@ INLINE uint16_t half_from_float(float value) {
     return sign | (uint16_t)((bits - 0x38000000) >> 13);
 }
 
-INLINE float sample_at(const uint8_t *source, uint64_t index, int32_t sample) {
+PIXEL_INLINE float sample_at(const uint8_t *source, uint64_t index, int32_t sample) {
     switch (sample) {
     case PIXEL_SAMPLE_8: return (float)source[index] * (1.0f / 255);
     case PIXEL_SAMPLE_16: {
@@ -83,12 +69,12 @@ INLINE float sample_at(const uint8_t *source, uint64_t index, int32_t sample) {
 }
 
 /* Written so that what is no number becomes the lower end. */
-INLINE float between(float value, float low, float high) {
+PIXEL_INLINE float between(float value, float low, float high) {
     value = value > low ? value : low;
     return value < high ? value : high;
 }
 
-INLINE void put_sample(uint8_t *target, uint64_t index, int32_t sample, float value) {
+PIXEL_INLINE void put_sample(uint8_t *target, uint64_t index, int32_t sample, float value) {
     switch (sample) {
     case PIXEL_SAMPLE_8: target[index] = (uint8_t)(between(value, 0, 1) * 255 + 0.5f); return;
     case PIXEL_SAMPLE_16: {
@@ -106,7 +92,7 @@ INLINE void put_sample(uint8_t *target, uint64_t index, int32_t sample, float va
 }
 
 /* Between two entries on a straight line; outside 0...1, where only floats are, the curve's end goes on. */
-INLINE float through(const float *curve, float value) {
+PIXEL_INLINE float through(const float *curve, float value) {
     const float at = between(value, 0, 1) * PIXEL_CURVE_STEPS;
     const uint32_t index = at < PIXEL_CURVE_STEPS ? (uint32_t)at : PIXEL_CURVE_STEPS - 1;
     const float part = at - (float)index;
@@ -118,7 +104,7 @@ INLINE float through(const float *curve, float value) {
 
 /* MARK: In and out */
 
-INLINE void load_pixels(
+PIXEL_INLINE void load_pixels(
     const uint8_t *source, float *target, uint64_t width, int32_t sample, int32_t channels, int32_t alpha,
     int32_t colors, const float *curve) {
     for (uint64_t x = 0; x < width; x++, target += channels) {
@@ -133,7 +119,7 @@ INLINE void load_pixels(
     }
 }
 
-INLINE void store_pixels(
+PIXEL_INLINE void store_pixels(
     const float *source, uint8_t *target, uint64_t width, int32_t sample, int32_t channels, int32_t alpha,
     int32_t colors, const float *curve, int is_opaque) {
     const int is_float = sample == PIXEL_SAMPLE_HALF || sample == PIXEL_SAMPLE_FLOAT;
@@ -143,19 +129,19 @@ INLINE void store_pixels(
         float pixel[4];
         for (int32_t c = 0; c < channels; c++) pixel[c] = source[c];
         if (alpha != PIXEL_ALPHA_NONE) {
-            float full = between(pixel[channels - 1], 0, 1);
-            if (full < least) full = 0;
-            pixel[channels - 1] = full;
+            /* Beyond 1, where a filter overshoots, the colour did so by as much. */
+            const float seen = pixel[channels - 1] < least ? 0 : pixel[channels - 1];
+            const float full = between(seen, 0, 1);
             const int divides = alpha == PIXEL_ALPHA_STRAIGHT || curve;
-            const float divisor = full > 0 ? 1 / full : 0;
+            const float factor = !(seen > 0) ? 0 : divides ? 1 / seen : full / seen;
             for (int32_t c = 0; c < channels - 1; c++) {
-                float value = full > 0 ? pixel[c] : 0;
-                if (!is_float) value = between(value, 0, full);
-                if (divides) value *= divisor;
+                float value = pixel[c] * factor;
+                if (!is_float) value = between(value, 0, divides ? 1 : full);
                 if (curve) value = through(curve, value);
                 if (curve && alpha == PIXEL_ALPHA_PREMULTIPLIED) value *= full;
                 pixel[c] = value;
             }
+            pixel[channels - 1] = full;
         } else if (curve) {
             for (int32_t c = 0; c < colors; c++) pixel[c] = through(curve, pixel[c]);
         }
@@ -187,7 +173,7 @@ INLINE void store_pixels(
     default: EACH_ALPHA(call, 4)                      \
     }
 
-INLINE void pixel_float_load_body(
+PIXEL_INLINE void pixel_float_load_body(
     const void *source, float *target, uint64_t width, const pixel_row_format *format, const float *curve) {
 #define LOAD(s, c, a) load_pixels(source, target, width, s, c, a, format->colors, 0); return
     if (curve) {
@@ -197,11 +183,11 @@ INLINE void pixel_float_load_body(
     }
     EACH_FORMAT(LOAD)
 }
-WIDEST(pixel_float_load,
+PIXEL_WIDEST(pixel_float_load,
     (const void *source, float *target, uint64_t width, const pixel_row_format *format, const float *curve),
     (source, target, width, format, curve))
 
-INLINE void pixel_float_store_body(
+PIXEL_INLINE void pixel_float_store_body(
     const float *source, void *target, uint64_t width, const pixel_row_format *format, const float *curve) {
 #define STORE(s, c, a) store_pixels(source, target, width, s, c, a, format->colors, 0, is_opaque); return
     const int is_opaque = format->alpha == PIXEL_ALPHA_OPAQUE;
@@ -213,7 +199,7 @@ INLINE void pixel_float_store_body(
     }
     EACH_FORMAT(STORE)
 }
-WIDEST(pixel_float_store,
+PIXEL_WIDEST(pixel_float_store,
     (const float *source, void *target, uint64_t width, const pixel_row_format *format, const float *curve),
     (source, target, width, format, curve))
 
@@ -232,7 +218,7 @@ void pixel_float_add_bins(const float *source, float *sums, uint64_t width, int3
 /* Columns that are added up before the next ones: sums stay in the fastest cache. */
 #define BLOCK 512
 
-INLINE void pixel_float_weigh_down_body(
+PIXEL_INLINE void pixel_float_weigh_down_body(
     const float *ring, uint64_t stride, uint64_t slots, uint64_t first, const float *weights, uint64_t count,
     float *target, uint64_t samples) {
     for (uint64_t from = 0; from < samples; from += BLOCK) {
@@ -246,12 +232,12 @@ INLINE void pixel_float_weigh_down_body(
         }
     }
 }
-WIDEST(pixel_float_weigh_down,
+PIXEL_WIDEST(pixel_float_weigh_down,
     (const float *ring, uint64_t stride, uint64_t slots, uint64_t first, const float *weights, uint64_t count,
      float *target, uint64_t samples),
     (ring, stride, slots, first, weights, count, target, samples))
 
-INLINE void weigh_across(
+PIXEL_INLINE void weigh_across(
     const float *source, float *target, uint64_t width, int32_t channels, const int32_t *starts, const float *weights,
     uint64_t taps) {
     for (uint64_t x = 0; x < width; x++, weights += taps, target += channels) {
@@ -264,7 +250,7 @@ INLINE void weigh_across(
     }
 }
 
-INLINE void pixel_float_weigh_across_body(
+PIXEL_INLINE void pixel_float_weigh_across_body(
     const float *source, float *target, uint64_t width, int32_t channels, const int32_t *starts, const float *weights,
     uint64_t taps) {
     switch (channels) {
@@ -274,7 +260,7 @@ INLINE void pixel_float_weigh_across_body(
     default: weigh_across(source, target, width, 4, starts, weights, taps);
     }
 }
-WIDEST(pixel_float_weigh_across,
+PIXEL_WIDEST(pixel_float_weigh_across,
     (const float *source, float *target, uint64_t width, int32_t channels, const int32_t *starts,
      const float *weights, uint64_t taps),
     (source, target, width, channels, starts, weights, taps))

@@ -4,9 +4,6 @@ import ImageModel
 
 /// Resamples in single floats: every format, and light instead of values.
 final class FloatEngine: ResamplingEngine {
-    /// Reductions beyond this are binned to half of it first: what remains is as good as all of it, and rows stay few.
-    static let binsAbove = 16.0
-
     private let target: Int
     private let channels: Int
     private let across: ResamplingAxis

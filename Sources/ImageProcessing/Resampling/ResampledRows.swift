@@ -34,15 +34,15 @@ public final class ResampledRows: RowSource {
         }
         self.source = source
         self.size = size
-        let bins = FloatEngine.binsAbove
         across = ResamplingAxis(
-            start: window.x, length: window.width, within: source.size.width, target: size.width, filter: how.filter,
-            binsAbove: bins)
+            start: window.x, length: window.width, within: source.size.width, target: size.width, filter: how.filter)
         down = ResamplingAxis(
             start: window.y, length: window.height, within: source.size.height, target: size.height,
-            filter: how.filter, binsAbove: bins)
+            filter: how.filter)
         if across.isIdentity && down.isIdentity {
             engine = nil
+        } else if ByteEngine.serves(source.format, across, down, how) {
+            engine = try ByteEngine(format: source.format, across: across, down: down)
         } else {
             engine = try FloatEngine(
                 format: source.format, across: across, down: down, linearLight: how.linearLight)

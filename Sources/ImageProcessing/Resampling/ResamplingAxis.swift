@@ -5,6 +5,10 @@ import Glibc
 /// Pixel `j` covers `j ..< j + 1`. Nothing outside the window's pixels is looked at: weights of what is missing are
 /// given to the rest.
 struct ResamplingAxis {
+    /// Reductions beyond this are binned to half of it or more first: rows in memory stay few, and what remains is as
+    /// good as all of it.
+    static let mostScale = 16.0
+
     private let filter: ResamplingFilter
     /// Where the target's first pixel begins, counted from the first source pixel that is touched.
     private let start: Double
@@ -17,6 +21,8 @@ struct ResamplingAxis {
     let target: Int
     /// Source pixels that are added up to one before anything else; for extreme reductions.
     let binning: Int
+    /// How many there are before binning.
+    let sourceCount: Int
     /// How full the last bin is.
     private let lastBin: Double
 
@@ -24,17 +30,18 @@ struct ResamplingAxis {
     func fullness(_ bin: Int) -> Double { bin == count - 1 ? lastBin : 1 }
 
     /// - Precondition: the window lies within `0 ... length` and is not empty; target is positive.
-    init(start: Double, length: Double, within limit: Int, target: Int, filter: ResamplingFilter, binsAbove: Double) {
+    init(start: Double, length: Double, within limit: Int, target: Int, filter: ResamplingFilter) {
         let low = min(max(0, Int(start.rounded(.down))), limit - 1)
         let high = min(limit, max(low + 1, Int((start + length).rounded(.up))))
         let scale = length / Double(target)
-        let binning = scale > binsAbove && filter != .nearest ? Int(scale / (binsAbove / 2)) : 1
+        let binning = scale > Self.mostScale && filter != .nearest ? Int(scale / (Self.mostScale / 2)) : 1
         self.filter = filter
         self.binning = binning
         self.first = low
         self.target = target
         self.scale = scale / Double(binning)
         self.start = (start - Double(low)) / Double(binning)
+        sourceCount = high - low
         count = (high - low + binning - 1) / binning
         lastBin = Double((high - low) - (count - 1) * binning) / Double(binning)
     }
@@ -86,6 +93,19 @@ struct ResamplingAxis {
             low += zeros
         }
         return low
+    }
+}
+
+extension ResamplingAxis {
+    /// Weights as integers of `one`, whose sum is exact.
+    static func quantize(_ exact: [Double], one: Int, into weights: inout [Int16]) {
+        var (sum, given) = (0.0, 0)
+        for weight in exact {
+            sum += weight
+            let next = Int((sum * Double(one)).rounded())
+            weights.append(Int16(clamping: next - given))
+            given = next
+        }
     }
 }
 
