@@ -126,6 +126,12 @@ extension DecodeSession {
         image.info.size = pixels.size
         image.info.nativeFormat = pixels.format
         image.info.decodesRows = false
+        // On the picture as small as it is now.
+        let isTooBright = options.dynamicRange == .standard && (image.colorProfile.isHighDynamicRange || pixels.format.bits > 8)
+        if options.convertsToSRGB || isTooBright {
+            try image.convertColors(to: .sRGB, bits: options.dynamicRange == .standard ? 8 : nil)
+            for warning in image.warnings { context.warn(warning) }
+        }
         if options.appliesOrientation { try image.turnUpright() }
         image.warnings = context.warnings
         return image

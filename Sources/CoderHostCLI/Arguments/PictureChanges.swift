@@ -4,7 +4,8 @@ import ImageProcessing
 
 /// What becomes of the pixels between decoding and encoding, as a person asked for it.
 ///
-/// In this order, whatever the order of the switches: upright, cut out, resized and cropped or filled up.
+/// In this order, whatever the order of the switches: upright, cut out, resized and cropped or filled up, the colours,
+/// then flipped, rotated, blurred, filtered, tinted, rounded.
 struct PictureChanges {
     /// The box to resize to; a side of 0 follows from the other one.
     private let box: PixelSize?
@@ -17,6 +18,9 @@ struct PictureChanges {
     private let limitBytes: Int?
     /// What is put under transparent pixels and around a picture that does not fill its box.
     let background: RGBAColor?
+    /// The space that colours are converted to, and whether its profile is embedded.
+    private let colors: (profile: ColorProfile, embeds: Bool)?
+    private let pipeline: Pipeline
 
     /// - Parameter box: what the picture is resized to.
     init(_ arguments: ParsedArguments, box: PixelSize?) throws(UsageError) {
@@ -30,14 +34,18 @@ struct PictureChanges {
         background = try arguments.color("--bg")
         limitBytes = try arguments.byteCount("--limit-bytes")
         (part, position) = try Self.crop(arguments)
+        colors = try Self.colors(arguments)
+        pipeline = try Self.pipeline(arguments)
         if arguments.value("--crop").flatMap(CropPosition.init) != nil, fit != .cover {
             throw UsageError("--crop \(position.rawValue) says which part covers the box", hint: "add --fit cover")
         }
         if box == nil, let name = ["--fit", "--enlarge", "--linear", "--filter"].first(where: arguments.has) {
             throw UsageError("\(name) says how to resize", hint: "name a size, such as --resize 800x600")
         }
-        if box != nil, limitBytes != nil {
-            throw UsageError("a size and --limit-bytes both say how large the picture becomes", hint: "choose one")
+        if limitBytes != nil, box != nil || part != nil {
+            throw UsageError(
+                "\(box != nil ? "a size" : "--crop") and --limit-bytes both say how large the picture becomes",
+                hint: "choose one")
         }
     }
 
@@ -58,11 +66,71 @@ struct PictureChanges {
                 ?? "write WxH+X+Y, such as 640x480+10+20, or one of \(words.joined(separator: ", "))")
     }
 
+    private static func colors(_ arguments: ParsedArguments) throws(UsageError) -> (ColorProfile, embeds: Bool)? {
+        guard let name = arguments.value("--icc") else {
+            return arguments.has("--to-srgb") ? (.sRGB, embeds: false) : nil
+        }
+        if arguments.has("--to-srgb") {
+            throw UsageError("--to-srgb and --icc both choose the colours", hint: "--icc srgb also embeds the profile")
+        }
+        switch name.lowercased() {
+        case "srgb": return (.sRGB, embeds: true)
+        case "p3", "display-p3": return (.displayP3, embeds: true)
+        default: break
+        }
+        do throws(CoderError) {
+            var limits = DecodeLimits()
+            limits.maxInputBytes = 4 << 20
+            let source = try ImageSource(path: name, limits: limits)
+            return (.icc(source.bytes(0..<source.count)), embeds: true)
+        } catch {
+            throw UsageError(
+                "--icc \(name): \(error.message)", hint: "name srgb, p3 or the file of an ICC profile")
+        }
+    }
+
+    private static func pipeline(_ arguments: ParsedArguments) throws(UsageError) -> Pipeline {
+        var steps: [any ImageTransformer] = []
+        if let flip = try arguments.choice("--flip", FlipDirection.self) {
+            steps.append(Flipping(horizontal: flip != .vertical, vertical: flip != .horizontal))
+        }
+        if let degrees = try arguments.real("--rotate", -360...360) {
+            // What is written is clockwise, as people say it; the library turns the other way round.
+            steps.append(Rotation(radians: -degrees * .pi / 180))
+        }
+        if let radius = try arguments.real("--blur", 0...1000) { steps.append(Blur(radius: radius)) }
+        if let effect = try arguments.choice("--effect", Effect.self) { steps.append(effect.transformer) }
+        if let color = try arguments.color("--tint") { steps.append(Tint(color)) }
+        if let radius = try arguments.real("--round", 0...65_535) { steps.append(RoundCorners(radius: radius)) }
+        return Pipeline(steps)
+    }
+
+    private enum FlipDirection: String, CaseIterable { case horizontal, vertical, both }
+
+    private enum Effect: String, CaseIterable {
+        case grayscale, invert, sepia
+
+        var transformer: ColorFilter {
+            switch self {
+            case .grayscale: .grayscale
+            case .invert: .invert
+            case .sepia: .sepia(1)
+            }
+        }
+    }
+
     /// Whether the size follows from a number of bytes.
     var isLimited: Bool { limitBytes != nil }
 
+    /// The size once flipped, rotated and so on.
+    func transformedSize(_ size: PixelSize) -> PixelSize {
+        pipeline.transformers.isEmpty ? size : pipeline.outputSize(for: size)
+    }
+
     /// Whether pixels stay as they are.
-    var isIdentity: Bool { box == nil && part == nil && limitBytes == nil }
+    var isIdentity: Bool {
+        box == nil && part == nil && limitBytes == nil && colors == nil && pipeline.transformers.isEmpty
+    }
 
     /// The switches that `convert` and `thumbnail` share.
     static let specification = [
@@ -79,9 +147,25 @@ struct PictureChanges {
             "--filter", value: "NAME",
             help: "\(ResamplingFilter.allCases.map(\.rawValue).joined(separator: ", ")) (default: lanczos3)"),
         OptionSpecification(
+            "--to-srgb", help: "convert the colours to sRGB (default: as stored, with their profile)"),
+        OptionSpecification(
+            "--icc", value: "PROFILE",
+            help: "convert the colours to srgb, p3 or the ICC profile of a file, and embed it"),
+        OptionSpecification(
             "--bg", value: "COLOR",
             help: "what is behind transparent pixels and beside the picture: a name, #rgb or #rrggbb (default: white "
                 + "where there is no alpha)"),
+    ]
+
+    /// Those that `convert` alone has.
+    static let transforms = [
+        OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal, vertical or both"),
+        OptionSpecification(
+            "--rotate", value: "DEGREES", help: "turn it clockwise; the canvas grows to hold it, clear in the corners"),
+        OptionSpecification("--blur", value: "RADIUS", help: "blur it, as a Gaussian of this standard deviation"),
+        OptionSpecification("--effect", value: "NAME", help: "grayscale, invert or sepia"),
+        OptionSpecification("--tint", value: "COLOR", help: "fill its shape with a colour"),
+        OptionSpecification("--round", value: "RADIUS", help: "round the corners off"),
     ]
 }
 
@@ -117,9 +201,10 @@ struct PictureShaper {
     var size: PixelSize {
         if changes.isIdentity { return session.info.size }
         let upright = session.pendingOrientation.applied(to: session.info.size)
-        return changes.isLimited
-            ? options.targetSize(for: upright, session.info.nativeFormat, frameCount: session.info.frameCount ?? 1)
-            : layout.result
+        return changes.transformedSize(
+            changes.isLimited
+                ? options.targetSize(for: upright, session.info.nativeFormat, frameCount: session.info.frameCount ?? 1)
+                : layout.result)
     }
 
     /// Bytes that decoding may take, roughly.
@@ -159,26 +244,33 @@ extension PictureChanges {
         return (layout ?? Fit.Layout(scaled: size, result: size), options)
     }
 
-    /// Cuts, enlarges and fills up.
+    /// All but what the decoder has done.
     fileprivate func finish(
         _ image: inout DecodedImage, _ layout: Fit.Layout, _ window: inout PixelRect?
     ) throws(CoderError) {
-        if limitBytes != nil && part == nil { return }
+        if limitBytes == nil { try reshape(&image, layout, &window) }
+        if let colors { try image.convertColors(to: colors.profile, embeds: colors.embeds) }
+        if !pipeline.transformers.isEmpty { image.pixels = try pipeline.transform(image.pixels) }
+        image.info.size = image.pixels.size
+        image.info.nativeFormat = image.pixels.format
+        image.info.hasAlpha = image.info.hasAlpha || image.pixels.format.hasTransparency
+    }
+
+    private func reshape(
+        _ image: inout DecodedImage, _ layout: Fit.Layout, _ window: inout PixelRect?
+    ) throws(CoderError) {
         if let part {
             image.pixels = try PixelConverter.cropped(image.pixels, to: part.intersection(PixelRect(image.pixels.size)))
         }
-        if image.pixels.size != layout.scaled && limitBytes == nil {
+        if image.pixels.size != layout.scaled {
             image.pixels = try Resampler.resample(BufferRows(image.pixels), to: layout.scaled, resampling)
         }
-        if fit == .contain {
+        if fit == .contain, box != nil {
             image.pixels = try filledUp(image.pixels, to: layout.result)
-            image.info.hasAlpha = image.info.hasAlpha || image.pixels.format.hasTransparency
         } else if layout.result != layout.scaled {
             if window == nil { window = try position.window(in: image.pixels, size: layout.result) }
             image.pixels = try PixelConverter.cropped(image.pixels, to: window ?? PixelRect(layout.result))
         }
-        image.info.size = image.pixels.size
-        image.info.nativeFormat = image.pixels.format
     }
 
     /// The picture in the middle of a box: on the background, or on nothing.

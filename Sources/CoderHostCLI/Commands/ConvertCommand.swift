@@ -25,7 +25,7 @@ enum ConvertCommand: Command {
         ] + EncodingSwitches.specification + [
             OptionSpecification(
                 "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256")
-        ] + PictureChanges.specification + [
+        ] + PictureChanges.specification + PictureChanges.transforms + [
             OptionSpecification(
                 "--limit-bytes", value: "SIZE", help: "make it so small that its pixels take at most so many bytes"),
             OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),

@@ -117,7 +117,3 @@ public final class ColorTransform: Sendable {
         return result
     }
 }
-
-extension RGBAColor {
-    fileprivate static let white = RGBAColor(red: 255, green: 255, blue: 255)
-}
