@@ -22,8 +22,10 @@ extension CodersManager {
             do throws(CoderError) {
                 return try withSession(source, options: options.coder, limits: limits, forcing: hinted, body)
             } catch {
-                let isWrong = [.notMine, .unrecognizedFormat, .unsupportedFeature, .corrupt, .truncated, .pluginRefused]
-                    .contains(error.code)
+                let isWrong = [
+                    .notMine, .unrecognizedFormat, .unsupportedFeature, .corrupt, .truncated, .pluginRefused,
+                ]
+                .contains(error.code)
                 guard isWrong else { throw error }
             }
         }

@@ -127,7 +127,8 @@ extension DecodeSession {
         image.info.nativeFormat = pixels.format
         image.info.decodesRows = false
         // On the picture as small as it is now.
-        let isTooBright = options.dynamicRange == .standard && (image.colorProfile.isHighDynamicRange || pixels.format.bits > 8)
+        let isTooBright =
+            options.dynamicRange == .standard && (image.colorProfile.isHighDynamicRange || pixels.format.bits > 8)
         if options.convertsToSRGB || isTooBright {
             try image.convertColors(to: .sRGB, bits: options.dynamicRange == .standard ? 8 : nil)
             for warning in image.warnings { context.warn(warning) }

@@ -29,7 +29,7 @@ struct EncodingSwitches {
             help: "how colours are compared for a palette: rgb, perceptual (default: the coder's own)"),
         OptionSpecification(
             "--target-size", value: "SIZE",
-            help: "the best quality, up to --quality, whose file has at most so many bytes (k, M)"),
+            help: "the best quality, up to --quality, whose file has at most so many bytes (default: no limit)"),
         OptionSpecification(
             "--embed-thumbnail", help: "store a small version beside the picture, where the format can"),
         OptionSpecification(

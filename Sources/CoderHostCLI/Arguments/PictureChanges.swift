@@ -150,7 +150,7 @@ struct PictureChanges {
             "--to-srgb", help: "convert the colours to sRGB (default: as stored, with their profile)"),
         OptionSpecification(
             "--icc", value: "PROFILE",
-            help: "convert the colours to srgb, p3 or the ICC profile of a file, and embed it"),
+            help: "convert the colours to srgb, p3 or the ICC profile of a file, and embed it (default: as stored)"),
         OptionSpecification(
             "--bg", value: "COLOR",
             help: "what is behind transparent pixels and beside the picture: a name, #rgb or #rrggbb (default: white "
@@ -159,13 +159,15 @@ struct PictureChanges {
 
     /// Those that `convert` alone has.
     static let transforms = [
-        OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal, vertical or both"),
+        OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal, vertical or both (default: neither)"),
         OptionSpecification(
-            "--rotate", value: "DEGREES", help: "turn it clockwise; the canvas grows to hold it, clear in the corners"),
-        OptionSpecification("--blur", value: "RADIUS", help: "blur it, as a Gaussian of this standard deviation"),
-        OptionSpecification("--effect", value: "NAME", help: "grayscale, invert or sepia"),
-        OptionSpecification("--tint", value: "COLOR", help: "fill its shape with a colour"),
-        OptionSpecification("--round", value: "RADIUS", help: "round the corners off"),
+            "--rotate", value: "DEGREES",
+            help: "turn it clockwise; the canvas grows to hold it, clear in the corners (default: 0)"),
+        OptionSpecification(
+            "--blur", value: "RADIUS", help: "blur it, as a Gaussian of this standard deviation (default: 0)"),
+        OptionSpecification("--effect", value: "NAME", help: "grayscale, invert or sepia (default: none)"),
+        OptionSpecification("--tint", value: "COLOR", help: "fill its shape with a colour (default: none)"),
+        OptionSpecification("--round", value: "RADIUS", help: "round the corners off (default: 0)"),
     ]
 }
 

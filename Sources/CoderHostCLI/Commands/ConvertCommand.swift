@@ -10,6 +10,8 @@ enum ConvertCommand: Command {
             ("coderhost convert *.heic -o out/ -f jpeg -q 85", "many at once, into a folder"),
             ("coderhost convert *.png -o '{dir}{stem}-small.webp' --lossless", "names from a template"),
             ("coderhost convert in.png -o out.jpg -O jpeg.progressive=true", "an option of the coder"),
+            ("coderhost convert *.heic -o web/ -f jpeg --resize 1600 --to-srgb --target-size 300k", "for the web"),
+            ("coderhost convert logo.png -o logo.jpg --bg '#204060'", "a background where the format has no alpha"),
             ("coderhost convert - -o - -f png < in.webp > out.png", "in a pipe"),
             ("coderhost convert cat.gif -o cat.webp", "an animation stays one, where the format holds it"),
             ("coderhost convert cat.gif --frame 3 -o cat.png", "one frame of an animation"),
@@ -24,10 +26,11 @@ enum ConvertCommand: Command {
                 help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
         ] + EncodingSwitches.specification + [
             OptionSpecification(
-                "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256")
+                "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256 (default: as it is)")
         ] + PictureChanges.specification + PictureChanges.transforms + [
             OptionSpecification(
-                "--limit-bytes", value: "SIZE", help: "make it so small that its pixels take at most so many bytes"),
+                "--limit-bytes", value: "SIZE",
+                help: "make it so small that its pixels take at most so many bytes (default: no limit)"),
             OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
             OptionSpecification(
                 "--first-frame", help: "write the first frame alone, even where the format holds animations"),

@@ -26,12 +26,13 @@ enum ThumbnailCommand: Command {
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one that of the input)"),
         ] + EncodingSwitches.specification + [
-            OptionSpecification("--frame", value: "N", help: "this frame of an animation, from 0 (default: all)"),
+            OptionSpecification("--frame", value: "N", help: "this frame of an animation alone, from 0 (default: all)"),
             OptionSpecification("--first-frame", help: "the first frame alone"),
             OptionSpecification("--incomplete", help: "write what is there of a picture that was cut off"),
             OptionSpecification(
                 "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep these (default: icc)"),
-            OptionSpecification("--strip", value: "KINDS", help: "leave out these kinds of metadata, or all"),
+            OptionSpecification(
+                "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
             OptionSpecification(
                 "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),

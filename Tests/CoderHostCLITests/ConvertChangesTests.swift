@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `convert` does to pixels on the way.
+@Suite(.timeLimit(.minutes(15))) struct `Changes in convert` {
+    let place = TemporaryDirectory()
+
+    init() throws {
+        // Four colours, each a quarter: red, green / blue, white.
+        var samples: [UInt8] = []
+        for y in 0..<8 {
+            for x in 0..<16 {
+                samples += y < 4 ? (x < 8 ? [255, 0, 0] : [0, 255, 0]) : (x < 8 ? [0, 0, 255] : [255, 255, 255])
+            }
+        }
+        place.write(Array("P6 16 8 255\n".utf8) + samples, to: "q.ppm")
+    }
+
+    private func convert(_ words: String...) throws -> CommandResult {
+        try Tool.run(["convert"] + words, directory: place.path)
+    }
+
+    /// Width, height and the corners of a picture: top left, top right, bottom left, bottom right.
+    private func look(_ file: String) throws -> (size: String, corners: [[UInt8]]) {
+        #expect(try convert(file, "-o", "look.pam").status == 0)
+        let bytes = try #require(readFile(place.file("look.pam")))
+        let mark = try #require(bytes.firstRange(of: Array("ENDHDR\n".utf8)))
+        let header = String(decoding: bytes[..<mark.lowerBound], as: UTF8.self).split(separator: "\n")
+        func number(_ name: String) -> Int {
+            Int(header.first { $0.hasPrefix(name + " ") }?.split(separator: " ")[1] ?? "") ?? 0
+        }
+        let (width, height, depth) = (number("WIDTH"), number("HEIGHT"), number("DEPTH"))
+        let pixels = Array(bytes[mark.upperBound...])
+        func pixel(_ x: Int, _ y: Int) -> [UInt8] {
+            Array(pixels[(y * width + x) * depth..<(y * width + x + 1) * depth])
+        }
+        return (
+            "\(width)x\(height)",
+            [pixel(0, 0), pixel(width - 1, 0), pixel(0, height - 1), pixel(width - 1, height - 1)]
+        )
+    }
+
+    static let (red, green, blue, white): ([UInt8], [UInt8], [UInt8], [UInt8]) = (
+        [255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]
+    )
+
+    @Test(arguments: [
+        (["--flip", "horizontal"], "16x8", [green, red, white, blue]),
+        (["--flip", "vertical"], "16x8", [blue, white, red, green]),
+        (["--flip", "both"], "16x8", [white, blue, green, red]),
+        (["--rotate", "90"], "8x16", [blue, red, white, green]),
+        (["--rotate", "-90"], "8x16", [green, white, red, blue]),
+        (["--rotate", "180"], "16x8", [white, blue, green, red]),
+        (["--crop", "8x4+8+0"], "8x4", [green, green, green, green]),
+        (["--crop", "100x100+8+4"], "8x4", [white, white, white, white]),
+        (["--resize", "8x4"], "8x4", [red, green, blue, white]),
+        (["--crop", "8x8+0+0", "--resize", "4"], "4x4", [red, red, blue, blue]),
+        (["--effect", "invert"], "16x8", [[0, 255, 255], [255, 0, 255], [255, 255, 0], [0, 0, 0]]),
+    ])
+    func `move and change the pixels as they say`(words: [String], size: String, corners: [[UInt8]]) throws {
+        // With an edge preserving filter nothing rings.
+        let more = words.contains("--resize") ? ["--filter", "box"] : []
+        #expect(try Tool.run(["convert", "q.ppm", "-o", "t.ppm"] + words + more, directory: place.path).status == 0)
+
+        let seen = try look("t.ppm")
+        #expect(seen.size == size)
+        #expect(seen.corners == corners)
+    }
+
+    @Test func `round the corners off, clear where the format can be`() throws {
+        #expect(try convert("q.ppm", "-o", "t.png", "--round", "4").status == 0)
+        #expect(try look("t.png").corners.allSatisfy { $0.count == 4 && $0[3] == 0 })
+        #expect(try convert("q.ppm", "-o", "t.ppm", "--round", "4", "--bg", "#102030").status == 0)
+        #expect(try look("t.ppm").corners[0] == [16, 32, 48])
+    }
+
+    @Test func `fill a box up with the colour that was named`() throws {
+        #expect(
+            try convert("q.ppm", "-o", "t.png", "--resize", "16x16", "--fit", "contain", "--bg", "#0a141e").status == 0)
+        let seen = try look("t.png")
+        #expect(seen.size == "16x16")
+        #expect(seen.corners.allSatisfy { Array($0.prefix(3)) == [10, 20, 30] })
+        #expect(try convert("q.ppm", "-o", "t.png", "--resize", "16x16", "--fit", "contain").status == 0)
+        #expect(try look("t.png").corners.allSatisfy { $0.count == 4 && $0[3] == 0 })
+    }
+
+    @Test func `to sRGB make the colours of a wide space those of sRGB, and drop its profile`() throws {
+        let source = Repository.fixture("pictures/icc-wide.png")
+
+        #expect(try convert(source, "-o", "s.png", "--to-srgb").status == 0)
+        #expect(try convert(source, "-o", "p.png", "--icc", "srgb").status == 0)
+
+        func profile(_ file: String) throws -> String {
+            try Tool.run("info", file, directory: place.path).stdout
+        }
+        #expect(try look("s.png").corners == look("p.png").corners)
+        #expect(try look("s.png").corners != look(source).corners)
+        #expect(try Tool.run("info", "-f", "color_profile", "p.png", directory: place.path).stdout.contains("sRGB"))
+    }
+
+    @Test func `keep to a size of the file`() throws {
+        let source = Repository.fixture("pictures/photo.png")
+        #expect(try convert(source, "-o", "big.jpg", "-q", "95").status == 0)
+        let big = try #require(readFile(place.file("big.jpg"))).count
+
+        #expect(try convert(source, "-o", "t.jpg", "--target-size", "\(big / 2)").status == 0)
+        #expect(try #require(readFile(place.file("t.jpg"))).count <= big / 2)
+        let result = try convert(source, "-o", "u.jpg", "--target-size", "20")
+        #expect(result.status == 77 || result.status == 65 || result.status == 69)
+        #expect(result.stderr.contains("lowest quality"))
+        #expect(!FileManager.default.fileExists(atPath: place.file("u.jpg")))
+    }
+
+    @Test func `keep to a number of bytes in memory`() throws {
+        let source = Repository.fixture("pictures/photo.png")
+
+        #expect(try convert(source, "-o", "t.png", "--limit-bytes", "400").status == 0)
+        let size = try look("t.png").size.split(separator: "x").compactMap { Int($0) }
+        #expect(size[0] * size[1] <= 100 && size[0] * size[1] > 60)
+    }
+
+    @Test func `apply to every frame of an animation, with the same times`() throws {
+        let source = Repository.fixture("pictures/three-frames.gif")
+
+        #expect(
+            try convert(source, "-o", "t.png", "-f", "apng", "--resize", "9x9", "--fit", "cover", "--crop", "entropy")
+                .status == 0)
+        let lines = try Tool.run("info", "-f", "frame_count,width,height", "t.png", directory: place.path).lines
+        #expect(lines == ["3", "9", "9"])
+    }
+
+    @Test(arguments: [
+        (["--resize", "8", "--limit-bytes", "100"], "choose one"), (["--crop", "8x8"], "WxH+X+Y"),
+        (["--crop", "0x8+1+1"], "WxH+X+Y"), (["--fit", "cover"], "name a size"), (["--flip", "sideways"], "no value"),
+        (["--to-srgb", "--icc", "srgb"], "embeds"), (["--icc", "nowhere.icc"], "ICC profile"),
+        (["--bg", "#12"], "no colour"), (["--rotate", "ninety"], "number"), (["--limit-bytes", "0"], "bytes"),
+    ])
+    func `tell what is wrong with a switch`(words: [String], said: String) throws {
+        let result = try Tool.run(["convert", "q.ppm", "-o", "t.png"] + words, directory: place.path)
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains(said), "\(result.stderr)")
+    }
+
+    @Test func `beside the picture are an error that names both`() throws {
+        let result = try convert("q.ppm", "-o", "t.png", "--crop", "8x8+100+0")
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("16x8") && result.stderr.contains("8x8+100+0"))
+    }
+}

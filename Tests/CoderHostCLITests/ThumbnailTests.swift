@@ -1,0 +1,192 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct `The command thumbnail` {
+    let place = TemporaryDirectory()
+
+    private func put(_ names: String...) throws {
+        for name in names {
+            try FileManager.default.copyItem(
+                atPath: Repository.fixture("pictures/\(name)"), toPath: place.file(name))
+        }
+    }
+
+    private func thumbnail(_ words: String..., input: [UInt8] = []) throws -> CommandResult {
+        try Tool.run(["thumbnail"] + words, input: input, directory: place.path)
+    }
+
+    private func size(_ file: String) throws -> String {
+        let lines = try Tool.run("info", "-f", "width,height", file, directory: place.path).lines
+        return lines.joined(separator: "x")
+    }
+
+    private func field(_ name: String, _ file: String) throws -> String? {
+        try Tool.run("info", "-f", name, file, directory: place.path).lines.first
+    }
+
+    static let pictures = ["f.jpg", "f.png", "f.webp", "f.heic", "f.avif", "f.gif", "rgba.ff", "rgba.pam", "f.ppm"]
+
+    @Test(arguments: pictures)
+    func `stands beside its picture, in the same format`(name: String) throws {
+        try put(name)
+
+        let result = try thumbnail(name, "-s", "10")
+
+        #expect(result.status == 0)
+        #expect(result.stdout.isEmpty && result.stderr.isEmpty)
+        let written = try FileManager.default.contentsOfDirectory(atPath: place.path).filter { $0 != name }
+        #expect(written.count == 1 && written[0].contains("-thumb."))
+        let file = try #require(written.first)
+        #expect(try size(file) == "10x6")
+        #expect(try field("format", file) == field("format", name))
+    }
+
+    @Test(arguments: [
+        ("inside", "10x10", "10x6"), ("inside", "10x4", "8x4"), ("inside", "12x", "12x7"), ("inside", "x5", "10x5"),
+        ("outside", "10x10", "19x10"), ("cover", "10x10", "10x10"), ("fill", "10x10", "10x10"),
+        ("contain", "10x10", "10x10"), ("contain", "40x40", "40x40"), ("inside", "100", "31x17"),
+        ("fill", "100x5", "31x5"), ("cover", "100x10", "31x10"),
+    ])
+    func `meets its box as it is told`(fit: String, box: String, expected: String) throws {
+        try put("f.png")
+
+        #expect(try thumbnail("f.png", "-s", box, "--fit", fit, "-o", "t.png").status == 0)
+
+        #expect(try size("t.png") == expected)
+    }
+
+    @Test func `enlarges only when it is told to`() throws {
+        try put("f.png")
+
+        #expect(try thumbnail("f.png", "-s", "62x62", "--enlarge", "-o", "t.png").status == 0)
+        #expect(try size("t.png") == "62x34")
+        #expect(try thumbnail("f.png", "-s", "62x62", "--enlarge", "--fit", "cover", "-o", "t.png").status == 0)
+        #expect(try size("t.png") == "62x62")
+    }
+
+    @Test(arguments: 1...8)
+    func `is upright, whatever the orientation`(orientation: Int) throws {
+        let name = "orientation-\(orientation).jpg"
+        try put(name)
+
+        #expect(try thumbnail(name, "-s", "10", "-o", "t.jpg").status == 0)
+
+        #expect(try size("t.jpg") == (orientation < 5 ? "10x6" : "6x10"))
+        #expect(try field("orientation", "t.jpg").map { ["", "1", "null", "-"].contains($0) } ?? true)
+    }
+
+    @Test func `leaves metadata out, but not the profile`() throws {
+        try put("icc-wide.png", "orientation-6.jpg")
+
+        #expect(try thumbnail("icc-wide.png", "-s", "10", "-o", "t.png").status == 0)
+        #expect(try field("color_profile", "t.png") == field("color_profile", "icc-wide.png"))
+        #expect(try thumbnail("orientation-6.jpg", "-s", "10", "-o", "t.jpg").status == 0)
+        let kept = try Tool.run("info", "--json", "t.jpg", directory: place.path).stdout
+        #expect(!kept.contains("\"exif\""))
+    }
+
+    @Test func `of an animation is an animation with the same times`() throws {
+        try put("three-frames.gif")
+
+        #expect(try thumbnail("three-frames.gif", "-s", "10", "-o", "t.webp").status == 0)
+        #expect(try thumbnail("three-frames.gif", "-s", "10", "--first-frame", "-o", "t.png").status == 0)
+
+        #expect(try field("frame_count", "t.webp") == "3")
+        #expect(try size("t.webp") == "10x6")
+        let times = try ["three-frames.gif", "t.webp"].map { file in
+            try Document(Tool.run("frames", "info", "--json", file, directory: place.path).stdout)["frames"].array
+                .map { $0["duration_ms"].double }
+        }
+        #expect(times[0] == times[1])
+        #expect(try field("frame_count", "t.png") == "1")
+    }
+
+    @Test func `goes through a pipe`() throws {
+        let bytes = try #require(readFile(Repository.fixture("pictures/f.jpg")))
+
+        let result = try thumbnail("-", "-s", "10", "-f", "png", "-o", "t.png", input: bytes)
+
+        #expect(result.status == 0)
+        #expect(try size("t.png") == "10x6")
+    }
+
+    @Test func `of many inputs is made for all that are pictures, reported in their order`() throws {
+        place.folder("out")
+        var names: [String] = []
+        for index in 0..<40 {
+            let source = Self.pictures[index % Self.pictures.count]
+            let name = "\(index).\(source.split(separator: ".")[1])"
+            try FileManager.default.copyItem(
+                atPath: Repository.fixture("pictures/\(source)"), toPath: place.file(name))
+            names.append(name)
+        }
+        place.write(Array("no picture".utf8), to: "bad.png")
+        names.insert("bad.png", at: 7)
+
+        let result = try Tool.run(
+            ["thumbnail", "-s", "8", "-o", "out/", "-f", "png", "--json", "-j", "4"] + names, directory: place.path)
+
+        #expect(result.status == 1)
+        #expect(result.lines.map { Document($0)["file"].string } == names)
+        #expect(Document(result.lines[7])["error"]["code"].string != nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("out")).count == 40)
+    }
+
+    @Test func `never writes two inputs to one name`() throws {
+        try put("f.jpg", "f.png")
+        place.folder("out")
+
+        let result = try thumbnail("f.jpg", "f.png", "-s", "8", "-o", "out/", "-f", "webp", "-j", "2")
+
+        #expect(result.status == 1)
+        #expect(result.stderr.contains("written from") && result.stderr.contains("template"))
+    }
+
+    @Test func `a budget of one byte works through the inputs one by one`() throws {
+        try put("f.jpg", "f.png", "f.webp")
+        place.folder("out")
+
+        let result = try thumbnail(
+            "f.jpg", "f.png", "f.webp", "-s", "8", "-o", "out/{stem}-{ext}.png", "--budget", "1")
+
+        #expect(result.status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("out")).count == 3)
+    }
+
+    @Test(arguments: [
+        (["-s", "0"], "no size"), (["-s", "0x0"], "no size"), (["-s", "x"], "no size"),
+        (["-s", "10x10x10"], "no size"),
+        (["-s", "-5"], "no size"), (["-s", "99999999999"], "no size"), (["--fit", "covr"], "did you mean cover"),
+        (["--crop", "atention", "--fit", "cover"], "did you mean attention"), (["--crop", "attention"], "--fit cover"),
+        (["--filter", "lanczos"], "did you mean lanczos3"), (["--bg", "whit"], "did you mean white"),
+        (["--jobs", "0"], "--jobs"), (["--budget", "lots"], "--budget"), (["--target-size", "0"], "--target-size"),
+    ])
+    func `tells what is wrong with a switch`(words: [String], said: String) throws {
+        try put("f.png")
+
+        let result = try Tool.run(["thumbnail", "f.png", "-o", "t.png"] + words, directory: place.path)
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains(said), "\(result.stderr)")
+        #expect(!FileManager.default.fileExists(atPath: place.file("t.png")))
+    }
+
+    @Test func `keeps the part of a picture where something is`() throws {
+        // Gray, with a red and green pattern at the right end.
+        var samples: [UInt8] = []
+        for y in 0..<20 {
+            for x in 0..<60 {
+                samples += x < 40 ? [128, 128, 128] : (x + y) % 2 == 0 ? [255, 0, 0] : [0, 200, 0]
+            }
+        }
+        place.write(Array("P6 60 20 255\n".utf8) + samples, to: "a.ppm")
+        for position in ["attention", "entropy"] {
+            #expect(
+                try thumbnail("a.ppm", "-s", "20x20", "--fit", "cover", "--crop", position, "-o", "t.ppm").status == 0)
+            let written = try #require(readFile(place.file("t.ppm")))
+            #expect(
+                Array(written.suffix(1200)) == (0..<20).flatMap { samples[($0 * 60 + 40) * 3..<($0 * 60 + 60) * 3] })
+        }
+    }
+}
