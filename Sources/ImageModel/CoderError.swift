@@ -128,8 +128,13 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A limit of ``DecodeLimits`` by its short name, or one that a codec has by itself.
     public static func limit(_ name: String, allowed: Int, requested: Int) -> CoderError {
         let what = Limit.phrases[name]
+        var message = "\(what ?? name) \(requested) is above the limit of \(allowed)"
+        // Whoever meets frame after frame does not know how many are still to come.
+        if name == "frames", requested == allowed + 1 {
+            message = "there are more than \(allowed) frame\(allowed == 1 ? "" : "s"), which is the limit"
+        }
         return CoderError(
-            .limitExceeded, "\(what ?? name) \(requested) is above the limit of \(allowed)",
+            .limitExceeded, message,
             hint: what == nil ? nil : Limit.hint(name),
             limit: Limit(name: name, allowed: UInt64(clamping: allowed), requested: UInt64(clamping: requested)))
     }

@@ -130,7 +130,7 @@ import Testing
         let paced = try frames("assemble", "a.gif", "-o", "c.apng", "--fps", "5")
 
         #expect(joined.status == 0 && paced.status == 0, "\(joined.stderr)\(paced.stderr)")
-        #expect(joined.stderr.contains("6 frames -> b.apng"), "\(joined.stderr)")
+        #expect(joined.stderr.contains("6 pictures -> b.apng"), "\(joined.stderr)")
         #expect(try film("b.apng").hashes == one.hashes + one.hashes)
         #expect(try film("b.apng").milliseconds == one.milliseconds + one.milliseconds)
         #expect(try film("c.apng").milliseconds == [200, 200, 200])

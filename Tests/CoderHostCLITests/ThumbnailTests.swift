@@ -95,8 +95,8 @@ import Testing
         #expect(try field("frame_count", "t.webp") == "3")
         #expect(try size("t.webp") == "10x6")
         let times = try ["three-frames.gif", "t.webp"].map { file in
-            try Document(Tool.run("frames", "info", "--json", file, directory: place.path).stdout)["frames"].array
-                .map { $0["duration_ms"].double }
+            try Document(Tool.run("frames", "info", "--json", file, directory: place.path).stdout)["frames"].list
+                .map { $0["duration_ms"].number }
         }
         #expect(times[0] == times[1])
         #expect(try field("frame_count", "t.png") == "1")
@@ -128,8 +128,8 @@ import Testing
             ["thumbnail", "-s", "8", "-o", "out/", "-f", "png", "--json", "-j", "4"] + names, directory: place.path)
 
         #expect(result.status == 1)
-        #expect(result.lines.map { Document($0)["file"].string } == names)
-        #expect(Document(result.lines[7])["error"]["code"].string != nil)
+        #expect(result.lines.map { Document($0)["file"].text } == names)
+        #expect(Document(result.lines[7])["error"]["code"].text != nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("out")).count == 40)
     }
 

@@ -76,6 +76,9 @@ public final class AVIFEncoder: ImageEncoder {
         }
         // A still does not tell time.
         if isSequence, let clock { warn(of: clock) }
+        if info.isAnimated, !isSequence {
+            session.host.warn("one frame makes a still: its duration and the loop count are left out")
+        }
         if !isWritten { session.host.warn("how often the sequence is played could not be written down") }
     }
 

@@ -114,6 +114,9 @@ public final class AWebPEncoder: ImageEncoder {
             // A still does not tell time.
             var writer = AWebPWriter(sink, canvas: info.size, metadata: metadata)
             try writer.writeStill(pending)
+            if info.isAnimated {
+                session.host.warn("one frame makes a still: its duration and the loop count are left out")
+            }
         }
     }
 

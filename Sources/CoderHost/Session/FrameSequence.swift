@@ -200,7 +200,7 @@ final class FrameSequence {
             return outcome
         } catch {
             // What came before the cut is in the surface, if the coder paints as it goes.
-            if error.code == .truncated && request.wantsPartial && isIncremental {
+            if error.code == .truncated && request.wantsPartial && isIncremental && !place.isBlank {
                 return .partial(PixelRect(place.rect.size))
             }
             throw error
@@ -338,6 +338,18 @@ final class FrameSequence {
                 follows = nil
             }
             throw error
+        }
+    }
+}
+
+extension CanvasPlace {
+    /// Whether nothing has been painted here: what is clean at first is all zeros.
+    fileprivate var isBlank: Bool {
+        let bytes = buffer.format.bytesPerPixel
+        return (0..<rect.height).allSatisfy { y in
+            buffer.withRow(rect.y + y) { row in
+                (rect.x * bytes..<(rect.x + rect.width) * bytes).allSatisfy { row.byte(at: $0) == 0 }
+            }
         }
     }
 }

@@ -8,8 +8,7 @@ struct FramesAssembly {
     private let output: String
     private let format: ImageFormat
     private let encode: EncodingSwitches
-    private let duration: FrameDuration
-    private let loopCount: LoopCount?
+    private let times: FramesTiming
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         self.arguments = arguments
@@ -31,48 +30,7 @@ struct FramesAssembly {
         }
         encode = try EncodingSwitches(arguments)
         try encode.examine(for: format, host)
-        duration = try Self.duration(arguments)
-        loopCount = try Self.loops(arguments)
-    }
-
-    private static func duration(_ arguments: ParsedArguments) throws(UsageError) -> FrameDuration {
-        for name in ["--fps", "--delay"] where arguments.has("--timing") && arguments.has(name) {
-            throw UsageError("--timing and \(name) both say how long frames are seen", hint: "choose one")
-        }
-        if arguments.has("--fps") && arguments.has("--delay") {
-            throw UsageError("--fps and --delay say the same thing", hint: "choose one")
-        }
-        if let text = arguments.value("--fps") {
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
-            if parts.count == 2, let top = parts[0], let bottom = parts[1], top > 0, bottom > 0 {
-                return FrameDuration(bottom, over: top)
-            }
-            // 23.976 is kept to the thousandth.
-            if let rate = Double(text), rate >= 0.001, rate <= 1_000_000 {
-                let whole = UInt32(rate)
-                return Double(whole) == rate
-                    ? FrameDuration(1, over: whole) : FrameDuration(1000, over: UInt32((rate * 1000).rounded()))
-            }
-            throw UsageError("--fps takes frames a second, such as 25 or 30000/1001, not \"\(text)\"")
-        }
-        guard let text = arguments.value("--delay") else { return FrameDuration(1, over: 10) }
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
-        if parts.count == 2, let top = parts[0], let bottom = parts[1], bottom > 0 {
-            return FrameDuration(top, over: bottom)
-        }
-        guard parts.count == 1, let milliseconds = parts[0] else {
-            throw UsageError("--delay takes milliseconds or a fraction of seconds such as 1/25, not \"\(text)\"")
-        }
-        return .milliseconds(milliseconds)
-    }
-
-    private static func loops(_ arguments: ParsedArguments) throws(UsageError) -> LoopCount? {
-        guard let text = arguments.value("--loop") else { return nil }
-        if ["forever", "0", "infinite"].contains(text.lowercased()) { return .infinite }
-        guard let count = Int(text), count > 0 else {
-            throw UsageError("--loop takes a number of plays, or forever, not \"\(text)\"")
-        }
-        return .plays(count)
+        times = try FramesTiming(arguments)
     }
 
     func run(_ files: [String]) throws(UsageError) -> ExitCode {
@@ -93,29 +51,11 @@ struct FramesAssembly {
 
     /// - Parameter subject: what an error is about.
     private func assemble(_ files: [String], _ subject: inout String) throws(CoderError) {
-        var warnings: [String] = []
-        var shown = files.map { (file: $0, duration: duration) }
-        var loops = loopCount
-        if let path = arguments.value("--timing") {
-            subject = path
-            let timing = try TimingFile(reading: path)
-            if files.isEmpty {
-                shown = try timing.named(relativeTo: path).map { ($0.file, $0.duration) }
-            } else {
-                let matched = try timing.matched(to: files)
-                shown = matched.shown.map { ($0.file, $0.duration) }
-                if matched.leftOut > 0 {
-                    let one = matched.leftOut == 1
-                    warnings.append(
-                        "\(matched.leftOut) frame\(one ? "" : "s") of \(path) \(one ? "has" : "have") no picture here: left out"
-                    )
-                }
-            }
-            loops = loops ?? timing.loopCount
-        }
+        let (shown, plan) = try order(files, &subject)
+        var notices = plan.notices
         subject = output
         var outputs = OutputGuard(inputs: [], arguments)
-        for (file, _) in shown { outputs.add(input: file, as: "one of the pictures") }
+        for picture in shown { outputs.add(input: picture.file, as: "one of the pictures") }
         if let path = arguments.value("--timing") { outputs.add(input: path, as: "the file that --timing reads") }
         try outputs.examine(output, from: output)
         guard let candidate = host.manager.animationEncoders(for: format).first else {
@@ -124,53 +64,101 @@ struct FramesAssembly {
                 hint: "formats for animations: \(host.manager.animationFormats.joined(separator: ", "))")
         }
         let options = try encode.encoding(format, candidate.descriptor, host)
-        warnings += options.warnings
+        notices += options.warnings.map { FramesNotice(message: $0) }
         let pictures = try FramesInput(shown.map(\.file), host, &subject)
+        notices += pictures.notices
         subject = output
-        var encoder: AnimationEncoder?
         let sink = try FileSink(path: output, replacing: !arguments.has("--no-overwrite"), limits: host.manager.limits)
+        let loops = times.loopCount ?? plan.loopCount ?? pictures.loopCount ?? .infinite
+        var encoder: AnimationEncoder?
+        var size: PixelSize?
         var progress = ProgressLine(total: pictures.frameCount)
         defer { progress.clear() }
-        for (index, (file, duration)) in shown.enumerated() {
-            subject = file
-            try pictures.each(index) { image, own throws(CoderError) in
-                progress.show(encoder?.frameCount ?? 0, file)
-                if encoder == nil {
-                    var facts = image.info
-                    facts.frameCount = pictures.frameCount
-                    facts.isAnimated = true
-                    facts.hasAlpha = pictures.hasAlpha
-                    facts.loopCount = loops ?? .infinite
-                    facts.orientation = .up
-                    encoder = try host.manager.makeAnimationEncoder(
-                        to: format, of: facts, metadata: image.metadata.filter { $0.kind == .icc },
-                        options: options.known, limits: host.manager.limits, into: sink)
-                }
-                try encoder?.add(image.pixels, duration: keepsOwnDurations ? own ?? duration : duration)
+        for (index, picture) in shown.enumerated() {
+            subject = picture.file
+            notices += try pictures.each(index) { image, own throws(CoderError) in
+                progress.show(encoder?.frameCount ?? 0, picture.file)
+                // What is wrong from here on is no fault of the picture, unless it is of another size.
+                if size ?? image.pixels.size == image.pixels.size { subject = output }
+                size = size ?? image.pixels.size
+                if encoder == nil { encoder = try begin(image, pictures, loops, options.known, sink) }
+                let duration = [picture.duration, times.duration ?? .unknown, own ?? .unknown]
+                    .first { $0 != .unknown }
+                try encoder?.add(image.pixels, duration: duration ?? FramesTiming.usual)
+                subject = picture.file
             }
         }
         subject = output
         let report = try encoder?.finish()
         try sink.commit()
         progress.clear()
-        tell(warnings + (report?.warnings ?? []), encoder?.frameCount ?? 0, report?.coder ?? "")
+        notices += (report?.warnings ?? []).map { FramesNotice(message: $0) }
+        tell(notices, encoder?.frameCount ?? 0, report?.coder ?? "")
     }
 
-    /// Whether nothing was said about how long frames are seen.
-    private var keepsOwnDurations: Bool { !["--timing", "--fps", "--delay"].contains(where: arguments.has) }
+    /// What `--timing` says beside the order of the pictures.
+    private struct Plan {
+        /// Nil where it was not given.
+        var loopCount: LoopCount?
+        var notices: [FramesNotice] = []
+    }
 
-    private func tell(_ warnings: [String], _ count: Int, _ coder: String) {
+    /// The pictures in their order, of unknown duration where nobody says it.
+    private func order(
+        _ files: [String], _ subject: inout String
+    ) throws(CoderError) -> ([TimingFile.Shown], Plan) {
+        guard let path = arguments.value("--timing") else { return (files.map { ($0, .unknown) }, Plan()) }
+        subject = path
+        let timing = try TimingFile(reading: path)
+        let name = arguments.has("--fps") ? "--fps" : "--delay"
+        if times.duration != nil, timing.frames.allSatisfy({ $0.duration != .unknown }) {
+            throw .invalidArgument("it has a duration for every frame, and so has \(name)", hint: "choose one")
+        }
+        // It tells of a whole animation: what it does not say is not taken from one of its pictures.
+        var plan = Plan(loopCount: timing.loopCount == .unknown ? .infinite : timing.loopCount)
+        if files.isEmpty { return (try timing.named(relativeTo: path), plan) }
+        let matched = try timing.matched(to: files)
+        if matched.leftOut > 0 {
+            let (frames, have) = matched.leftOut == 1 ? ("frame", "has") : ("frames", "have")
+            let message = "\(matched.leftOut) \(frames) of \(path) \(have) no picture here: left out"
+            plan.notices.append(FramesNotice(message: message))
+        }
+        return (matched.shown, plan)
+    }
+
+    private func begin(
+        _ first: DecodedImage, _ pictures: FramesInput, _ loops: LoopCount, _ options: CoderOptions, _ sink: FileSink
+    ) throws(CoderError) -> AnimationEncoder {
+        var facts = first.info
+        facts.frameCount = pictures.frameCount
+        facts.isAnimated = true
+        facts.hasAlpha = pictures.hasAlpha
+        facts.loopCount = loops
+        facts.orientation = .up
+        return try host.manager.makeAnimationEncoder(
+            to: format, of: facts, metadata: first.metadata.filter { $0.kind == .icc }, options: options,
+            limits: host.manager.limits, into: sink)
+    }
+
+    private func tell(_ notices: [FramesNotice], _ count: Int, _ coder: String) {
+        var told: Set<FramesNotice> = []
+        let notices = notices.filter { told.insert($0).inserted }
         if arguments.has("--json") {
+            let warnings = notices.map { notice in
+                JSONValue.string((notice.file.map { $0 + ": " } ?? "") + notice.message)
+            }
             let line = JSONValue.object([
                 ("output", .string(output)), ("format", .string(format.id)), ("encoder", .string(coder)),
-                ("frame_count", .integer(count)), ("warnings", .array(warnings.map(JSONValue.string))),
+                ("frame_count", .integer(count)), ("warnings", .array(warnings)),
             ]).text
             if output == "-" { Console.error(line) } else { Console.out(line) }
             return
         }
-        for warning in warnings { Console.error(printable("coderhost: \(output): warning: \(warning)")) }
+        for notice in notices {
+            Console.error(printable("coderhost: \(notice.file ?? output): warning: \(notice.message)"))
+        }
         if arguments.has("--verbose") {
-            Console.error(printable("\(count) frame\(count == 1 ? "" : "s") -> \(output) (\(format))  [\(coder)]"))
+            Console.error(printable("\(count) picture\(count == 1 ? "" : "s") -> \(output) (\(format))  [\(coder)]"))
         }
     }
 }

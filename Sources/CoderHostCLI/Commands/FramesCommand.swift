@@ -25,22 +25,23 @@ enum FramesCommand: Command {
                 help: "output format (default: from the output's name)"),
             OptionSpecification(
                 "--timing", value: "FILE", of: ["extract"],
-                help: "write names, durations and loop count there (default: nowhere)"),
+                help: "write names, durations and loop count there, or to - (default: nowhere)"),
             OptionSpecification("--raw", of: ["extract"], help: "frames as stored, not composited"),
             OptionSpecification(
-                "--incomplete", of: ["extract"], help: "write the whole frames of an animation that was cut off"),
+                "--incomplete", of: ["extract"],
+                help: "of what was cut off write the whole frames; of the first, what is there"),
             OptionSpecification(
                 "--timing", value: "FILE", of: ["assemble"],
                 help: "order, durations and loop count; pictures are found in it by name (default: none)"),
             OptionSpecification(
                 "--fps", value: "N", of: ["assemble"],
-                help: "frames a second; one of --timing, --fps and --delay (default: 10, or an animation's own)"),
+                help: "frames a second, where --timing has no duration (default: 10, or an animation's own)"),
             OptionSpecification(
                 "--delay", value: "MS|N/D", of: ["assemble"],
-                help: "how long a frame is seen, in ms or exact (default: 1/10, or an animation's own)"),
+                help: "the same in ms, such as 33.3, or exact: 1/30 (default: 1/10, or an animation's own)"),
             OptionSpecification(
                 "--loop", value: "N|forever", of: ["assemble"],
-                help: "plays, whatever --timing says (default: as --timing says, else forever)"),
+                help: "plays (default: as --timing says, or an animation that is the only FILE; else forever)"),
             OptionSpecification("--decode", of: ["info"], help: "decode every frame, too; one that fails is an error"),
             OptionSpecification("--no-overwrite", of: ["extract", "assemble"], help: "fail where the output exists"),
             OptionSpecification("-v", "--verbose", of: ["extract", "assemble"], help: "say what was written"),
@@ -49,7 +50,18 @@ enum FramesCommand: Command {
                 var option = option
                 option.verbs = ["extract", "assemble"]
                 return option
-            }, verbs: ["info", "extract", "assemble"])
+            }, notes: notes, verbs: ["info", "extract", "assemble"])
+
+    private static let notes = """
+
+        info: --decode warns of damage that a coder makes do with, as that of GIF does; this is no error.
+        extract: pictures without an ending are PNG. Those of --raw may be smaller than the canvas; frames info tells where
+        they lie, --timing does not.
+        assemble: --timing reads - as well. Equal pictures that follow each other may become one frame that is seen longer; one
+        frame alone is a still, except in GIF. The colour profile is that of the first picture.
+        A file that fails does not end info and extract: of several files the exit code is 1 then.
+
+        """
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let verb = arguments.operands[0]
@@ -71,15 +83,18 @@ enum FramesCommand: Command {
 
     /// Works through files; one that fails does not end it.
     ///
-    /// - Parameter body: returns what is wrong behind what it printed; JSON has that already.
+    /// - Parameter body: returns what is wrong behind what it printed; JSON has that already. It may say that an error is
+    ///   about another file.
     static func each(
-        _ files: [String], _ arguments: ParsedArguments, _ body: (String) throws(CoderError) -> CoderError?
+        _ files: [String], _ arguments: ParsedArguments,
+        _ body: (String, _ subject: inout String) throws(CoderError) -> CoderError?
     ) -> ExitCode {
         var failures = 0
         var lastCode = CoderError.Code.corrupt
         for file in files {
+            var subject = file
             do throws(CoderError) {
-                if let problem = try body(file) {
+                if let problem = try body(file, &subject) {
                     failures += 1
                     lastCode = problem.code
                     if !arguments.has("--json") { problem.report(file, arguments) }
@@ -88,7 +103,7 @@ enum FramesCommand: Command {
                 if error.message == CoderError.readerIsGone.message { return .inputOutput }
                 failures += 1
                 lastCode = error.code
-                error.report(file, arguments)
+                error.report(subject, arguments)
             }
             if Console.outputError != nil { return .inputOutput }
         }

@@ -40,13 +40,16 @@ struct FramesExtraction {
         }
         var outputs = OutputGuard(inputs: files, arguments)
         if let path = arguments.value("--timing") { outputs.reserve(path, as: "where --timing writes") }
-        return FramesCommand.each(files, arguments) { file throws(CoderError) in
-            try extract(file, &outputs)
+        return FramesCommand.each(files, arguments) { file, subject throws(CoderError) in
+            try extract(file, &subject, &outputs)
             return nil
         }
     }
 
-    private func extract(_ file: String, _ outputs: inout OutputGuard) throws(CoderError) {
+    /// - Parameter subject: what an error is about.
+    private func extract(
+        _ file: String, _ subject: inout String, _ outputs: inout OutputGuard
+    ) throws(CoderError) {
         let timing = arguments.value("--timing")
         if let timing { try outputs.examine(timing, from: file, isReserved: true) }
         let earlier = outputs
@@ -55,23 +58,64 @@ struct FramesExtraction {
         try host.manager.withSession(source, options: options) { session throws(CoderError) in
             // Another coder begins anew, and may write what the one before it wrote of this file.
             outputs = earlier
-            let entries = try write(session, file, &outputs)
-            if let timing {
-                try TimingFile(loopCount: session.info.loopCount, frames: entries).write(
-                    timing, replacing: !arguments.has("--no-overwrite"), host.manager.limits)
+            subject = file
+            let found = session.findFrames()
+            // A file that is cut is known before anything of it is written.
+            if case .failure(let error) = found, !arguments.has("--incomplete") || error.code != .truncated {
+                throw error.hintingAtIncomplete
+            }
+            try examineTargets(session, file, outputs)
+            let sink = try timing.map { path throws(CoderError) in
+                try FileSink(path: path, replacing: !arguments.has("--no-overwrite"), limits: host.manager.limits)
+            }
+            let entries = try write(session, file, &subject, &outputs)
+            if let timing, let sink {
+                try TimingFile(loopCount: session.info.loopCount, frames: entries).write(to: sink, named: timing)
             }
             report(file, entries, session)
         }
     }
 
+    /// Refuses what could not be written in the end before the first picture is.
+    private func examineTargets(
+        _ session: DecodeSession, _ file: String, _ outputs: OutputGuard
+    ) throws(CoderError) {
+        let count = session.knownFrameCount
+        for index in 0..<max(1, count) {
+            let rect = index < count && arguments.has("--raw") ? try session.frameInfo(index)?.rect : nil
+            if let rect, rect.isEmpty { continue }
+            let name = name(file, index, of: count, rect?.size ?? session.info.size)
+            try outputs.examine(name.path, from: file)
+            let folder = FileName(name.path).folder
+            if FileStatus.of(name.path)?.isDirectory == true {
+                throw CoderError(.cannotCreate, "\(name.path) is a directory", hint: "choose another name")
+            }
+            if !folder.isEmpty, FileStatus.of(folder)?.isDirectory != true {
+                throw CoderError(
+                    .cannotCreate, "\(name.path) cannot be created: there is no folder \(folder)",
+                    hint: "make it first: mkdir -p \(folder)")
+            }
+            if index == 0 { _ = try encoder(for: name) }
+        }
+    }
+
+    private func name(_ file: String, _ number: Int, of count: Int, _ size: PixelSize) -> OutputTarget.Name {
+        target.path(for: file, number: number, of: count, size: size) { host.manager.fileExtension(of: $0) }
+    }
+
+    private func encoder(for name: OutputTarget.Name) throws(CoderError) -> (ImageFormat, RankedCoder) {
+        let known = name.suffix.map { [host] in host.manager.format(named: $0) }
+        let format = format ?? known ?? host.manager.defaultFormat(hasAlpha: true)
+        guard let encoder = host.manager.encoders(for: format).first else {
+            throw host.manager.absence(ofEncoderFor: format)
+        }
+        return (format, encoder)
+    }
+
     private func write(
-        _ session: DecodeSession, _ file: String, _ outputs: inout OutputGuard
+        _ session: DecodeSession, _ file: String, _ subject: inout String, _ outputs: inout OutputGuard
     ) throws(CoderError) -> [TimingFile.Entry] {
         let allowsIncomplete = arguments.has("--incomplete")
-        // A file that is cut is known before anything of it is written.
-        if case .failure(let error) = session.findFrames(), !allowsIncomplete || error.code != .truncated {
-            throw error.hintingAtIncomplete
-        }
         let isRaw = arguments.has("--raw")
         let metadata = try session.metadata().filter { $0.kind == .icc }
         let count = session.knownFrameCount
@@ -86,7 +130,7 @@ struct FramesExtraction {
                 var path: String?
                 // A frame that covers nothing has no picture.
                 if let pixels {
-                    path = try write(pixels, metadata, session, file, index, of: count, &outputs)
+                    path = try write(pixels, metadata, session, file, index, of: count, &subject, &outputs)
                 } else {
                     session.context.warn("frame \(index) covers no pixel: there is no picture of it")
                 }
@@ -99,7 +143,7 @@ struct FramesExtraction {
                 } else {
                     guard !isRaw, let part = try session.decodeAvailable() else { throw error }
                     session.context.warn("the data ends too early: a part of the picture is missing")
-                    let path = try write(part.pixels, metadata, session, file, 0, of: 1, &outputs)
+                    let path = try write(part.pixels, metadata, session, file, 0, of: 1, &subject, &outputs)
                     let duration = session.knownFrames.first?.duration ?? .unknown
                     entries.append(TimingFile.Entry(file: path, duration: duration))
                 }
@@ -112,28 +156,25 @@ struct FramesExtraction {
 
     private func write(
         _ pixels: PixelBuffer, _ metadata: [MetadataBlob], _ session: DecodeSession, _ file: String, _ number: Int,
-        of count: Int, _ outputs: inout OutputGuard
+        of count: Int, _ subject: inout String, _ outputs: inout OutputGuard
     ) throws(CoderError) -> String {
-        let name = target.path(for: file, number: number, of: count, size: pixels.size) {
-            host.manager.fileExtension(of: $0)
-        }
-        let known = name.suffix.map { [host] in host.manager.format(named: $0) }
-        let format = format ?? known ?? host.manager.defaultFormat(hasAlpha: true)
-        guard let encoder = host.manager.encoders(for: format).first else {
-            throw host.manager.absence(ofEncoderFor: format)
-        }
+        let name = name(file, number, of: count, pixels.size)
+        let (format, encoder) = try encoder(for: name)
         var info = session.info
         info.size = pixels.size
         try outputs.examine(name.path, from: file)
         let sink = try FileSink(path: name.path, replacing: target.mayReplace, limits: host.manager.limits)
         let image = DecodedImage(
             info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
+        // What is wrong from here on is no fault of the file that is read.
+        subject = name.path
         let options = try encode.encoding(format, encoder.descriptor, host)
         (options.warnings).forEach(session.context.warn)
         let report = try host.manager.encode(image, to: format, options: options.known, into: sink)
         report.warnings.forEach(session.context.warn)
         try sink.commit()
         outputs.note(name.path, from: file)
+        subject = file
         return name.path
     }
 

@@ -12,7 +12,7 @@ struct FramesInfo {
     }
 
     func run(_ files: [String]) -> ExitCode {
-        FramesCommand.each(files, arguments) { file throws(CoderError) in
+        FramesCommand.each(files, arguments) { file, _ throws(CoderError) in
             var problem: CoderError?
             let source = try ImageSource(path: file, limits: host.manager.limits)
             try host.manager.withSession(source) { session throws(CoderError) in
@@ -25,6 +25,9 @@ struct FramesInfo {
                     Console.out(json(file, session, end).text)
                 } else {
                     text(file, session).forEach { Console.out($0) }
+                    for warning in session.context.warnings {
+                        Console.error(printable("coderhost: \(file): warning: \(warning)"))
+                    }
                 }
                 if case .failure(let error) = end { problem = error }
             }
@@ -50,23 +53,23 @@ struct FramesInfo {
 
     private func text(_ file: String, _ session: DecodeSession) -> [String] {
         let frames = session.knownFrames
-        let seconds = frames.reduce(0) { $0 + $1.duration.milliseconds } / 1000
-        var lines = [
-            printable(
-                "\(file): \(session.format) \(session.info.size), \(frames.count) frame\(frames.count == 1 ? "" : "s"), "
-                    + "\(JSONValue.real(seconds).text) s, plays \(session.info.loopCount.word)")
-        ]
+        var line =
+            "\(file): \(session.format) \(session.info.size), \(frames.count) frame\(frames.count == 1 ? "" : "s")"
+        if frames.contains(where: { $0.duration != .unknown }) {
+            line += ", \(FrameRendering.rounded(frames.reduce(0) { $0 + $1.duration.milliseconds } / 1000)) s"
+        }
+        if session.info.isAnimated || session.info.loopCount != .unknown { line += ", \(session.info.loopCount.words)" }
         var table = TextTable("FRAME", "SIZE", "AT", "DURATION", "MS", "BLEND", "DISPOSAL", "KEY")
         for frame in frames {
+            let duration = frame.duration
+            let isKnown = duration != .unknown
             table.add(
                 String(frame.index), "\(frame.rect.size)", "\(frame.rect.x),\(frame.rect.y)",
-                "\(frame.duration.numerator)/\(frame.duration.denominator)",
-                JSONValue.real(frame.duration.milliseconds).text, "\(frame.blend)", "\(frame.disposal)",
+                isKnown ? "\(duration.numerator)/\(duration.denominator)" : "-",
+                isKnown ? FrameRendering.rounded(duration.milliseconds) : "-", "\(frame.blend)", "\(frame.disposal)",
                 session.isKeyFrame(frame.index) ? "yes" : "-")
         }
-        lines += table.lines
-        lines += session.context.warnings.map { "warning: \($0)" }
-        return lines
+        return [printable(line)] + table.lines
     }
 }
 
@@ -84,6 +87,9 @@ enum FrameRendering {
         return .object(members)
     }
 
+    /// A number as people read it: three decimals at most.
+    static func rounded(_ value: Double) -> String { JSONValue.real((value * 1000).rounded() / 1000).text }
+
     /// Numerator and denominator of seconds, as stored; null where nothing is stored.
     static func duration(_ duration: FrameDuration) -> JSONValue {
         duration == .unknown
@@ -92,13 +98,13 @@ enum FrameRendering {
 }
 
 extension LoopCount {
-    /// `unknown`, `forever`, or the number of plays.
-    var word: String {
+    /// For people: `plays forever`, the number of plays, or that nothing is said of it.
+    var words: String {
         switch self {
-        case .unknown: "unknown"
-        case .plays(1): "once"
-        case .plays(let count): "\(count) times"
-        case .infinite: "forever"
+        case .unknown: "loop count not stored"
+        case .plays(1): "plays once"
+        case .plays(let count): "plays \(count) times"
+        case .infinite: "plays forever"
         }
     }
 

@@ -20,6 +20,10 @@ struct FramesInput {
     /// Whether any of them has alpha.
     let hasAlpha: Bool
     let frameCount: Int
+    /// That of the one input, if it is an animation and says it.
+    let loopCount: LoopCount?
+    /// What was off with the headers, or with the pictures together.
+    let notices: [FramesNotice]
 
     /// - Parameter subject: the file that an error is about.
     init(_ files: [String], _ host: CoderHost, _ subject: inout String) throws(CoderError) {
@@ -27,36 +31,53 @@ struct FramesInput {
         var items: [Item] = []
         var hasAlpha = false
         var isDeep = false
+        var loops = LoopCount.unknown
+        var notices: [FramesNotice] = []
+        var profiles: [ColorProfile] = []
         for file in files {
             subject = file
             let source = try ImageSource(path: file, limits: host.manager.limits)
-            let count = try host.manager.withSession(source) { session throws(CoderError) in
-                // What stands beside a frame of an animation is transparent.
+            let (info, count, profile, warnings) = try host.manager.withSession(source) { session throws(CoderError) in
                 let isOne = try session.frameInfo(1) == nil
-                hasAlpha = hasAlpha || session.info.hasAlpha || !isOne
-                isDeep = isDeep || session.info.nativeFormat.bits > 8
-                return isOne ? 1 : try session.frames().count
+                let count = isOne ? 1 : try session.frames().count
+                let profile = ColorProfile(file, session.info.color, try session.metadata())
+                return (session.info, count, profile, session.context.warnings)
             }
+            // What stands beside a frame of an animation is transparent.
+            hasAlpha = hasAlpha || info.hasAlpha || count > 1
+            isDeep = isDeep || info.nativeFormat.bits > 8
+            loops = count > 1 ? info.loopCount : .unknown
+            // One that differs is enough to say so.
+            if profiles.isEmpty || (profiles.count == 1 && !profiles[0].isSame(as: profile)) {
+                profiles.append(profile)
+            }
+            notices += warnings.map { FramesNotice(file: file, message: $0) }
             let isRegular = FileStatus.of(file)?.isRegular == true
             items.append(Item(file: file, source: isRegular ? nil : source, frameCount: count))
         }
+        if profiles.count > 1 { notices.append(profiles[0].notice(of: profiles[1])) }
+        self.notices = notices
         self.items = items
+        loopCount = items.count == 1 && loops != .unknown ? loops : nil
         self.hasAlpha = hasAlpha
         format = isDeep ? .rgba16 : .rgba8
         frameCount = items.reduce(0) { $0 + $1.frameCount }
     }
 
     /// Hands out the frames of one input, upright and all in one format; a still has no duration of its own.
+    ///
+    /// - Returns: what was off with them.
     func each(
         _ index: Int, _ body: (DecodedImage, FrameDuration?) throws(CoderError) -> Void
-    ) throws(CoderError) {
+    ) throws(CoderError) -> [FramesNotice] {
         let item = items[index]
         var source = item.source
         if source == nil { source = try ImageSource(path: item.file, limits: host.manager.limits) }
-        guard let source else { return }
+        guard let source else { return [] }
         if item.frameCount == 1 {
             let image = try host.manager.decode(source)
-            return try body(try prepared(image), nil)
+            try body(try prepared(image), nil)
+            return image.warnings.map { FramesNotice(file: item.file, message: $0) }
         }
         let session = try host.manager.openSession(source)
         let metadata = try session.metadata()
@@ -66,6 +87,7 @@ struct FramesInput {
                 info: session.info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
             try body(try prepared(image), frame.duration)
         }
+        return session.context.warnings.map { FramesNotice(file: item.file, message: $0) }
     }
 
     private func prepared(_ image: DecodedImage) throws(CoderError) -> DecodedImage {
@@ -76,5 +98,32 @@ struct FramesInput {
         image.info.size = image.pixels.size
         image.info.orientation = .up
         return image
+    }
+}
+
+/// What a picture says of its colours.
+private struct ColorProfile {
+    private let file: String
+    private let icc: [UInt8]?
+    /// Without the matrix: decoded pixels are RGB.
+    private let codes: [UInt8]
+
+    init(_ file: String, _ color: ColorDescription, _ metadata: [MetadataBlob]) {
+        self.file = file
+        let points = color.codePoints.flatMap { color.prefersCodePoints || !color.hasProfile ? $0 : nil }
+        icc = points == nil ? metadata.first { $0.kind == .icc }?.bytes : nil
+        // 2 stands for unspecified, and what is not specified is taken for sRGB (ITU-T H.273, tables 2 and 3).
+        let stored = [points?.primaries ?? 2, points?.transfer ?? 2]
+        codes = zip(stored, [1, 13]).map { $0 == 2 ? $1 : $0 }
+    }
+
+    func isSame(as other: ColorProfile) -> Bool { icc == other.icc && codes == other.codes }
+
+    func notice(of other: ColorProfile) -> FramesNotice {
+        let what =
+            icc == nil && codes == [1, 13]
+            ? "\(other.file) has a colour profile and \(file) has none: none is written"
+            : "the colour profiles of \(file) and \(other.file) differ: that of \(file) is written for all"
+        return FramesNotice(message: what)
     }
 }

@@ -28,7 +28,8 @@ enum InfoCommand: Command {
         // A field that has to be worked for is worked for when it is asked for.
         let wanted = Report.Wanted(
             frames: arguments.has("--frames") || fields.contains("frames"),
-            hash: arguments.has("--hash") || fields.contains("pixel_sha256"), coder: arguments.value("--coder"))
+            hash: arguments.has("--hash") || fields.contains("pixel_sha256"), coder: arguments.value("--coder"),
+            warnsOfEnd: fields.isEmpty || fields.contains("warnings"))
         for field in fields where !Report.fieldNames.contains(field) {
             throw UsageError(
                 "there is no field \(field)",
@@ -44,6 +45,9 @@ enum InfoCommand: Command {
                 let report = try Report(source, host, wanted)
                 let lines = asJSON ? [report.json(fields).text] : report.text(fields)
                 lines.forEach { Console.out($0) }
+                for warning in asJSON || !fields.isEmpty ? [] : report.warnings {
+                    Console.error(printable("coderhost: \(file): warning: \(warning)"))
+                }
             } catch {
                 failures += 1
                 lastCode = error.code
@@ -62,6 +66,8 @@ struct Report {
         var frames: Bool
         var hash: Bool
         var coder: String?
+        /// Whether somebody wants to know that frames are missing; then they are looked for.
+        var warnsOfEnd: Bool
     }
 
     private let members: [(key: String, value: JSONValue)]
@@ -89,7 +95,7 @@ struct Report {
             ("file", .string(source.name)), ("format", .string(session.format.id)),
             ("coder", .string(session.coder.id)),
             ("width", .integer(info.size.width)), ("height", .integer(info.size.height)),
-            ("frame_count", .integer(info.frameCount ?? frames.count)), ("loop_count", .integer(info.loopCount.plays)),
+            ("frame_count", .integer(info.frameCount ?? frames.count)), ("loop_count", info.loopCount.json),
             ("has_alpha", .bool(info.hasAlpha)), ("bit_depth", .integer(info.bitDepth)),
             ("orientation", .integer((info.orientation ?? .up).rawValue)),
             ("color_profile", colorProfile(info, metadata)),
@@ -133,10 +139,19 @@ struct Report {
                         })
                 ))
         }
+        if wanted.warnsOfEnd, info.isAnimated || session.coder.roles.contains(.animation) { warnOfEnd(session) }
         if !session.context.warnings.isEmpty {
             result.append(("warnings", .array(session.context.warnings.map(JSONValue.string))))
         }
         return result
+    }
+
+    /// Says where an animation is not whole: nothing is decoded for that.
+    private static func warnOfEnd(_ session: DecodeSession) {
+        guard case .failure(let error) = session.findFrames() else { return }
+        let frame = "frame \(session.knownFrameCount)"
+        session.context.warn(
+            error.code == .truncated ? "the data ends in \(frame)" : "from \(frame) on: \(error.message)")
     }
 
     /// Digests of the composited frames, of the first alone unless `all`.
@@ -175,6 +190,10 @@ struct Report {
 
     // MARK: Output
 
+    var warnings: [String] {
+        (members.first { $0.key == "warnings" }?.value.array ?? []).compactMap(\.string)
+    }
+
     func json(_ fields: [String]) -> JSONValue {
         guard !fields.isEmpty else { return .object(members) }
         return .object(members.filter { $0.key == "file" || fields.contains($0.key) })
@@ -189,8 +208,8 @@ struct Report {
         line += ", \(plain(value("pixel_format"))), \(plain(value("bit_depth"))) bit"
         if let count = value("frame_count").integer, count != 1 { line += ", \(count) frames" }
         if value("is_animated").bool == true {
-            let loops = value("loop_count").integer ?? 1
-            line += loops == 0 ? ", plays for ever" : loops == 1 ? ", plays once" : ", plays \(loops) times"
+            let loops = value("loop_count").integer.map { $0 == 0 ? LoopCount.infinite : .plays($0) }
+            line += ", \((loops ?? .unknown).words)"
         }
         if let orientation = value("orientation").integer, orientation != 1 { line += ", orientation \(orientation)" }
         if value("color_profile") != .null { line += ", \(plain(value("color_profile")))" }
@@ -200,11 +219,11 @@ struct Report {
         for frame in value("frames").array ?? [] {
             func part(_ key: String) -> String { plain(frame[key] ?? .null) }
             var row = "  frame \(part("index")): \(part("width"))x\(part("height"))+\(part("x"))+\(part("y"))"
-            row += ", \(part("duration_ms")) ms, \(part("blend")), \(part("disposal"))"
+            if frame["duration"] != .null { row += ", \(FrameRendering.rounded(frame["duration_ms"]?.real ?? 0)) ms" }
+            row += ", \(part("blend")), \(part("disposal"))"
             if let hash = frame["pixel_sha256"]?.string { row += ", \(hash)" }
             lines.append(row)
         }
-        for warning in value("warnings").array ?? [] { lines.append("  warning: \(plain(warning))") }
         return lines
     }
 }

@@ -39,7 +39,7 @@ enum PlayCommand: Command {
           space      pause and go on               left, right   a frame while paused, else a second
           + -        faster, slower; 0 as stored   home, end     the first and the last frame
           r          turn round                    1 to 9        tenths of the whole
-          l          for ever, or not              n, p          next and previous file
+          l          forever, or not               n, p          next and previous file
           q          quit, as Escape and Ctrl-C
 
         A still is shown until a key is pressed; for 5 seconds where there is no keyboard. With --json one object a file is

@@ -8,7 +8,8 @@ import ImageProcessing
 ///
 /// Pictures are matched to entries by name; where no entry has a name, by their place.
 ///
-/// `loop_count` is the number of plays, 0 for ever, null where the file did not say; a duration is a fraction of seconds.
+/// `loop_count` is the number of plays, 0 for ever, null where the file did not say; a duration is a fraction of seconds,
+/// null where none was stored.
 struct TimingFile {
     struct Entry {
         /// Nil for a frame without a picture.
@@ -23,12 +24,13 @@ struct TimingFile {
     var loopCount: LoopCount
     var frames: [Entry]
 
-    func write(_ path: String, replacing: Bool, _ limits: DecodeLimits) throws(CoderError) {
+    /// - Parameters:
+    ///   - sink: what was opened for `path`.
+    func write(to sink: FileSink, named path: String) throws(CoderError) {
         let folder = FileName(path).folder
         let entries = frames.map { entry in
             Entry(file: entry.file.map { Self.name($0, relativeTo: folder) }, duration: entry.duration).json
         }
-        let sink = try FileSink(path: path, replacing: replacing, limits: limits)
         let document = JSONValue.object([
             ("schema", .integer(1)), ("loop_count", loopCount.json), ("frames", .array(entries)),
         ])
@@ -52,15 +54,7 @@ struct TimingFile {
 
     /// - Throws: `.invalidArgument`, naming what is wrong in the file.
     init(reading path: String) throws(CoderError) {
-        var limits = DecodeLimits()
-        limits.maxInputBytes = 256 << 20
-        let source = try ImageSource(path: path, limits: limits)
-        let document: JSONValue
-        do {
-            document = try JSONParser.parse(source.bytes(0..<source.count))
-        } catch {
-            throw .invalidArgument("this is no timing file: \(error)", hint: Self.hint)
-        }
+        let document = try Self.document(path)
         guard let entries = document["frames"]?.array else {
             throw .invalidArgument("this is no timing file: it has no frames", hint: Self.hint)
         }
@@ -77,19 +71,61 @@ struct TimingFile {
             loopCount = count == 0 ? .infinite : .plays(count)
         }
         frames = []
-        for (index, entry) in entries.enumerated() {
-            var duration = FrameDuration.unknown
-            if let value = entry["duration"], value != .null {
-                guard let parts = value.array, parts.count == 2, let numerator = parts[0].integer,
-                    let denominator = parts[1].integer, let top = UInt32(exactly: numerator),
-                    let bottom = UInt32(exactly: denominator)
-                else {
-                    throw .invalidArgument("the duration of frame \(index) is \(value.text)", hint: Self.hint)
-                }
-                duration = FrameDuration(top, over: bottom)
-            }
-            frames.append(Entry(file: entry["file"]?.string, duration: duration))
+        for (index, value) in entries.enumerated() { frames.append(try Self.entry(value, index)) }
+    }
+
+    private static func document(_ path: String) throws(CoderError) -> JSONValue {
+        if path != "-", FileStatus.of(path)?.isDirectory == true {
+            throw CoderError(.inputOutput, "it is a directory", hint: "name the timing file in it")
         }
+        var limits = DecodeLimits()
+        limits.maxInputBytes = 256 << 20
+        let source = try ImageSource(path: path, limits: limits)
+        let document: JSONValue
+        do {
+            document = try JSONParser.parse(source.bytes(0..<source.count))
+        } catch {
+            throw .invalidArgument("this is no timing file: \(error)", hint: Self.hint)
+        }
+        // What is beside them is somebody's own, unless it looks like one of them.
+        let known = ["schema", "loop_count", "frames"]
+        guard case .object(let members) = document else { return document }
+        for (key, _) in members where !known.contains(key) {
+            guard let meant = OptionCheck.nearest(key, known), document[meant] == nil else { continue }
+            throw .invalidArgument("it has \(JSONValue.string(key).text)", hint: "did you mean \"\(meant)\"?")
+        }
+        return document
+    }
+
+    /// One of the frames; a key that is mistyped would otherwise be a duration that nobody meant.
+    private static func entry(_ value: JSONValue, _ index: Int) throws(CoderError) -> Entry {
+        let known = ["file", "duration"]
+        guard case .object(let members) = value else {
+            throw .invalidArgument("frame \(index) is \(value.text)", hint: Self.hint)
+        }
+        if let key = members.map(\.key).first(where: { !known.contains($0) }) {
+            throw .invalidArgument(
+                "frame \(index) has \(JSONValue.string(key).text)",
+                hint: OptionCheck.nearest(key, known).map { "did you mean \"\($0)\"?" }
+                    ?? "a frame has \"file\" and \"duration\", and nothing else")
+        }
+        var entry = Entry(file: nil, duration: .unknown)
+        if let value = value["file"], value != .null {
+            guard let file = value.string else {
+                throw .invalidArgument("the file of frame \(index) is \(value.text)", hint: Self.hint)
+            }
+            entry.file = file
+        }
+        if let value = value["duration"], value != .null {
+            guard let parts = value.array, parts.count == 2, let numerator = parts[0].integer,
+                let denominator = parts[1].integer, let top = UInt32(exactly: numerator),
+                let bottom = UInt32(exactly: denominator), bottom > 0
+            else {
+                throw .invalidArgument("the duration of frame \(index) is \(value.text)", hint: Self.hint)
+            }
+            entry.duration = FrameDuration(top, over: bottom)
+        }
+        return entry
     }
 
     // MARK: Pictures

@@ -92,7 +92,11 @@ public final class APNGEncoder: ImageEncoder {
             try open(queue, encoder, info, isAnimated: queue.frames.count > 1)
         }
         try queue.finish()
-        if isAnimation { warnOfTime() }
+        if isAnimation {
+            warnOfTime()
+        } else if info.isAnimated {
+            host.warn("one frame makes a still: its duration and the loop count are left out")
+        }
         if hasReservedPalette {
             // Now with the colours that came after the first frames were written.
             try sink?.overwrite(preamble(encoder, info, isReserved: true, host: HostServices()), at: 0)

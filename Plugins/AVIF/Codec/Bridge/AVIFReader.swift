@@ -118,8 +118,11 @@ extension CoderError {
             }
         let limit = CoderError.Limit(
             name: error.code == avif_shim_frame_limit ? "frames" : "pixels", allowed: 0, requested: 0)
+        // libavif names its own function where the decoder of AV1 fails.
+        let reason = message.hasPrefix("tile->codec->") ? "its AV1 data cannot be decoded" : message
+        let damage = "the picture is damaged" + (reason.isEmpty ? "" : ": \(reason)")
         return CoderError(
-            code, message.isEmpty ? "the coded data is damaged" : message, domain: "libavif",
+            code, code == .corrupt || message.isEmpty ? damage : message, domain: "libavif",
             feature: code == .unsupportedFeature ? message : nil, limit: code == .limitExceeded ? limit : nil)
     }
 }

@@ -1,0 +1,105 @@
+import CoderHost
+import ImageModel
+
+/// What the command line says of durations and plays.
+struct FramesTiming {
+    /// From `--fps` or `--delay`; nil where neither was given.
+    let duration: FrameDuration?
+    /// From `--loop`.
+    let loopCount: LoopCount?
+
+    /// How long a frame is seen of which nothing is known.
+    static let usual = FrameDuration(1, over: 10)
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        if arguments.has("--fps") && arguments.has("--delay") {
+            throw UsageError("--fps and --delay say the same thing", hint: "choose one")
+        }
+        if let text = arguments.value("--fps") {
+            duration = try Self.duration(rate: text)
+        } else if let text = arguments.value("--delay") {
+            duration = try Self.duration(delay: text)
+        } else {
+            duration = nil
+        }
+        loopCount = try arguments.value("--loop").map { text throws(UsageError) in try Self.plays(text) }
+    }
+
+    private static func duration(rate text: String) throws(UsageError) -> FrameDuration {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
+        if parts.count == 2, let top = parts[0], let bottom = parts[1], top > 0, bottom > 0 {
+            return FrameDuration(bottom, over: top)
+        }
+        // 23.976 is kept to the thousandth.
+        if let rate = Double(text), rate >= 0.001, rate <= 1_000_000 {
+            let whole = UInt32(rate)
+            return Double(whole) == rate
+                ? FrameDuration(1, over: whole) : FrameDuration(1000, over: UInt32((rate * 1000).rounded()))
+        }
+        throw UsageError("--fps takes frames a second, such as 25 or 30000/1001, not \"\(text)\"")
+    }
+
+    private static func duration(delay text: String) throws(UsageError) -> FrameDuration {
+        let mark: Character = text.contains("/") ? "/" : "."
+        let parts = text.split(separator: mark, omittingEmptySubsequences: false)
+        let isNumber = parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
+        guard isNumber, parts.count == 2 || (parts.count == 1 && mark == ".") else { throw notADelay(text) }
+        if mark == "/" {
+            guard let top = UInt32(parts[0]), let bottom = UInt32(parts[1]) else {
+                throw UsageError("--delay \(text) has a number that is too large", hint: "\(UInt32.max) is the most")
+            }
+            if bottom == 0 { throw notADelay(text) }
+            return FrameDuration(top, over: bottom)
+        }
+        guard let whole = UInt32(parts[0]) else {
+            throw UsageError("--delay \(text) is too long: \(UInt32.max) ms is the most")
+        }
+        guard parts.count == 2 else { return .milliseconds(whole) }
+        return try decimal(whole, String(parts[1]), text)
+    }
+
+    private static func notADelay(_ text: String) -> UsageError {
+        UsageError(
+            "--delay takes milliseconds such as 40 or 33.3, or a fraction of seconds such as 1/25, not \"\(text)\"")
+    }
+
+    /// Milliseconds with decimals, exactly.
+    private static func decimal(
+        _ whole: UInt32, _ decimals: String, _ text: String
+    ) throws(UsageError) -> FrameDuration {
+        var (top, bottom) = (UInt64(whole), UInt64(1000))
+        var isExact = true
+        // Zeros at the end say nothing.
+        for digit in String(decimals.reversed().drop { $0 == "0" }.reversed()) {
+            let (tens, tooLarge) = top.multipliedReportingOverflow(by: 10)
+            let (larger, tooFine) = bottom.multipliedReportingOverflow(by: 10)
+            let (sum, tooMuch) = tens.addingReportingOverflow(UInt64(digit.wholeNumberValue ?? 0))
+            (top, bottom) = (sum, larger)
+            if tooLarge || tooFine || tooMuch {
+                isExact = false
+                break
+            }
+        }
+        var (divisor, rest) = (bottom, top)
+        while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+        guard isExact, let top = UInt32(exactly: top / divisor), let bottom = UInt32(exactly: bottom / divisor) else {
+            throw UsageError("--delay \(text) has more digits than can be kept", hint: "leave the last ones out")
+        }
+        return FrameDuration(top, over: bottom)
+    }
+
+    private static func plays(_ text: String) throws(UsageError) -> LoopCount {
+        if ["forever", "0", "infinite"].contains(text.lowercased()) { return .infinite }
+        guard let count = Int(text), count > 0 else {
+            throw UsageError("--loop takes a number of plays, or forever, not \"\(text)\"")
+        }
+        return .plays(count)
+    }
+}
+
+/// What was off with one file, or with the output.
+struct FramesNotice: Hashable {
+    /// Nil for the output.
+    var file: String?
+    var message: String
+}

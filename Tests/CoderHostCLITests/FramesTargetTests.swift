@@ -1,0 +1,220 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is looked at before the first picture is written.
+@Suite(.timeLimit(.minutes(15))) struct `The pictures of frames extract` {
+    let place = TemporaryDirectory()
+
+    init() { place.write(Fixture.named("pictures/three-frames.gif").bytes, to: "a.gif") }
+
+    private func extract(_ words: String...) throws -> CommandResult {
+        try Tool.run(["frames", "extract", "a.gif"] + words, directory: place.path)
+    }
+
+    private var names: Set<String> { Set((try? FileManager.default.contentsOfDirectory(atPath: place.path)) ?? []) }
+
+    @Test(arguments: [
+        ("none/t.json", "none/t.json cannot be created"), ("folder", "folder is a directory"),
+    ])
+    func `are not begun where the timing file cannot be written`(timing: String, message: String) throws {
+        place.folder("folder")
+
+        let result = try extract("-o", "p{n}.png", "--timing", timing)
+
+        #expect(result.status == 73)
+        #expect(result.stderr.contains(message) && result.stderr.contains("  try: "), "\(result.stderr)")
+        #expect(names == ["a.gif", "folder"])
+    }
+
+    @Test func `are not begun where a later one exists`() throws {
+        place.write([1], to: "p2.png")
+
+        let result = try extract("-o", "p{n}.png", "--no-overwrite")
+
+        #expect(result.status == 73)
+        #expect(result.stderr.contains("p2.png exists"), "\(result.stderr)")
+        #expect(names == ["a.gif", "p2.png"])
+        #expect(readFile(place.file("p2.png")) == [1])
+    }
+
+    @Test func `are not begun where a later one is the input, a folder, or has no folder`() throws {
+        place.write(Fixture.named("pictures/three-frames.gif").bytes, to: "p1.gif")
+        place.folder("q2.png")
+        place.folder("d0")
+
+        let input = try Tool.run("frames", "extract", "p1.gif", "-o", "p{n}.gif", directory: place.path)
+        let folder = try extract("-o", "q{n}.png")
+        let missing = try extract("-o", "d{n}/p.png")
+
+        #expect(input.status == 73 && input.stderr.contains("p1.gif is the input itself"), "\(input.stderr)")
+        #expect(folder.status == 73 && folder.stderr.contains("q2.png is a directory"), "\(folder.stderr)")
+        #expect(missing.status == 73 && missing.stderr.contains("d1/p.png cannot be created"), "\(missing.stderr)")
+        #expect(names == ["a.gif", "p1.gif", "q2.png", "d0"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.file("d0")).isEmpty)
+    }
+
+    @Test func `are PNG without an ending, and their times may go to standard output`() throws {
+        let result = try extract("-o", "p{n}", "--timing", "-")
+
+        #expect(result.status == 0)
+        #expect(Document(result.stdout)["frames"].list.count == 3)
+        #expect(try Tool.run("info", "-f", "format", "p1", directory: place.path).lines == ["png"])
+    }
+}
+
+/// Durations and plays of `frames assemble`.
+@Suite(.timeLimit(.minutes(15))) struct `The times of frames assemble` {
+    let place = TemporaryDirectory()
+
+    init() {
+        place.write(Fixture.named("pictures/f.png").bytes, to: "f.png")
+        place.write(Fixture.named("pictures/rgba.png").bytes, to: "g.png")
+        place.write(Fixture.named("pictures/three-frames.gif").bytes, to: "a.gif")
+    }
+
+    private func assemble(_ words: String...) throws -> CommandResult {
+        try Tool.run(["frames", "assemble"] + words + ["-o", "a.apng"], directory: place.path)
+    }
+
+    private func film() throws -> Film { try Film(place.file("a.apng")) }
+
+    private func timing(_ text: String) { place.write(Array(text.utf8), to: "t.json") }
+
+    @Test(arguments: ["", "\"loop_count\": null, "])
+    func `are for ever where the timing file says nothing of plays`(loops: String) throws {
+        timing("{\(loops)\"frames\": [{\"duration\": [1, 5]}, {\"duration\": [1, 5]}]}")
+
+        let result = try assemble("f.png", "g.png", "--timing", "t.json")
+
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+        #expect(try film().plays == 0)
+    }
+
+    @Test func `are those of the one animation that is put in`() throws {
+        #expect(try assemble("a.gif").status == 0)
+        #expect(try film().plays == 3)
+        #expect(try assemble("a.gif", "--loop", "5").status == 0)
+        #expect(try film().plays == 5)
+        #expect(try assemble("a.gif", "a.gif").status == 0)
+        #expect(try film().plays == 0)
+    }
+
+    @Test(
+        arguments: [([], 100.0), (["--delay", "40"], 40.0), (["--fps", "20"], 50.0)], ["", ", \"duration\": null"])
+    func `are the usual ones where a duration is missing`(given: ([String], Double), rest: String) throws {
+        timing("{\"frames\": [{\"file\": \"f.png\"\(rest)}, {\"file\": \"g.png\", \"duration\": [1, 5]}]}")
+
+        let result = try Tool.run(
+            ["frames", "assemble", "--timing", "t.json", "-o", "a.apng"] + given.0, directory: place.path)
+
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+        #expect(try film().milliseconds == [given.1, 200])
+    }
+
+    static let mistakes = [
+        ("{\"file\": \"f.png\", \"duration_ms\": 40}", "frame 0 has \"duration_ms\"", "did you mean \"duration\"?"),
+        ("{\"file\": \"f.png\", \"duraton\": [1, 2]}", "frame 0 has \"duraton\"", "did you mean \"duration\"?"),
+        (
+            "{\"name\": \"f.png\", \"duration\": [1, 2]}", "frame 0 has \"name\"",
+            "a frame has \"file\" and \"duration\""
+        ),
+        ("{\"file\": 5, \"duration\": [1, 2]}", "the file of frame 0 is 5", "it should read"),
+        ("{\"file\": \"f.png\", \"duration\": [1, 0]}", "the duration of frame 0 is [1, 0]", "it should read"),
+        ("{\"file\": \"f.png\", \"duration\": [0, 0]}", "the duration of frame 0 is [0, 0]", "it should read"),
+        ("\"f.png\"", "frame 0 is \"f.png\"", "it should read"),
+    ]
+
+    @Test(arguments: mistakes)
+    func `are not guessed where the timing file is mistyped`(frame: String, message: String, hint: String) throws {
+        timing("{\"frames\": [\(frame)]}")
+
+        let result = try assemble("f.png", "--timing", "t.json")
+
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("coderhost: t.json: \(message)"), "\(result.stderr)")
+        #expect(result.stderr.contains("try: \(hint)"), "\(result.stderr)")
+    }
+
+    @Test func `are not guessed where a key of the whole is mistyped`() throws {
+        timing("{\"loop_cout\": 3, \"frames\": [{\"duration\": [1, 2]}]}")
+
+        let result = try assemble("f.png", "--timing", "t.json")
+
+        #expect(result.status == 64)
+        #expect(
+            result.stderr.contains("it has \"loop_cout\"") && result.stderr.contains("did you mean \"loop_count\"?"))
+    }
+
+    @Test(arguments: ["--fps", "--delay"]) func `are not said twice`(name: String) throws {
+        timing("{\"frames\": [{\"duration\": [1, 2]}]}")
+
+        let result = try assemble("f.png", "--timing", "t.json", name, "25")
+
+        #expect(result.status == 64)
+        #expect(
+            result.stderr.contains("t.json: it has a duration for every frame, and so has \(name)"), "\(result.stderr)")
+    }
+
+    @Test func `can be given for what was a still`() throws {
+        let apart = try Tool.run(
+            "frames", "extract", "f.png", "-o", "s{n}.png", "--timing", "t.json", directory: place.path)
+        #expect(apart.status == 0)
+
+        let result = try Tool.run("frames", "assemble", "--timing", "t.json", "-o", "s.gif", directory: place.path)
+
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+        #expect(try Film(place.file("s.gif")).milliseconds == [100])
+    }
+
+    static let delays: [(String, [Int])] = [
+        ("33.3", [333, 10000]), ("0.5", [1, 2000]), ("16.25", [13, 800]), ("40.0", [1, 25]),
+        ("1001/30000", [1001, 30000]),
+    ]
+
+    @Test(arguments: delays) func `may be decimal and stay exact`(text: String, duration: [Int]) throws {
+        #expect(try assemble("f.png", "g.png", "--delay", text).status == 0)
+
+        let document = try Tool.run("frames", "info", "--json", "a.apng", directory: place.path).documents[0]
+        let stored = document["frames"][0]["duration"].list.compactMap(\.integer)
+        #expect(stored.count == 2 && stored[0] * duration[1] == duration[0] * stored[1], "\(stored)")
+    }
+
+    @Test(arguments: [
+        ("4294967296", "is too long: 4294967295 ms is the most"), ("1/4294967296", "too large"),
+        ("99999999999999999999", "too long"),
+        ("-5", "takes milliseconds"), ("5.", "takes milliseconds"), (".", "takes milliseconds"),
+        ("1e3", "takes milliseconds"),
+        ("0.00000000001", "more digits"),
+    ])
+    func `are refused with the reason`(text: String, reason: String) throws {
+        let result = try Tool.run(
+            ["frames", "assemble", "f.png", "-o", "a.apng", "--delay=\(text)"], directory: place.path)
+
+        #expect(result.status == 64)
+        #expect(
+            result.stderr.contains("--delay \(text)") || result.stderr.contains("--delay takes"), "\(result.stderr)")
+        #expect(result.stderr.contains(reason), "\(result.stderr)")
+    }
+
+    @Test func `are in a file, not in a folder`() throws {
+        place.folder("folder")
+
+        let result = try assemble("f.png", "--timing", "folder")
+
+        #expect(result.status == 74)
+        #expect(result.stderr.contains("coderhost: folder: it is a directory"), "\(result.stderr)")
+        #expect(result.stderr.contains("try: name the timing file in it"), "\(result.stderr)")
+    }
+
+    @Test func `may come from standard input`() throws {
+        let text =
+            "{\"frames\": [{\"file\": \"f.png\", \"duration\": [1, 2]}, {\"file\": \"g.png\", \"duration\": [1, 4]}]}"
+
+        let result = try Tool.run(
+            ["frames", "assemble", "--timing", "-", "-o", "a.apng"], input: Array(text.utf8), directory: place.path)
+
+        #expect(result.status == 0, "\(result.stderr)")
+        #expect(try film().milliseconds == [500, 250])
+    }
+}
