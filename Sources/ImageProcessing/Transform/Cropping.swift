@@ -25,7 +25,8 @@ public struct Cropping: ImageTransformer, Hashable {
 
     /// Without sums that could overflow: the rectangle comes from anywhere.
     private func visible(_ size: PixelSize) -> PixelRect? {
-        guard let columns = clamped(rect.x, rect.width, size.width), let rows = clamped(rect.y, rect.height, size.height)
+        guard let columns = clamped(rect.x, rect.width, size.width),
+            let rows = clamped(rect.y, rect.height, size.height)
         else { return nil }
         return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
     }

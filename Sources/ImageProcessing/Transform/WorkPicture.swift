@@ -53,7 +53,8 @@ extension PixelBuffer {
         if x == 0 && y == 0 && size == canvas { return self }
         let visible = PixelRect(canvas).intersection(PixelRect(x: x, y: y, width: size.width, height: size.height))
         let coversAll = visible == PixelRect(canvas)
-        let picture = coversAll || format.hasTransparency ? self : try PixelConverter.convert(self, to: format.withAlpha)
+        let picture =
+            coversAll || format.hasTransparency ? self : try PixelConverter.convert(self, to: format.withAlpha)
         let result = try PixelBufferPool.shared.take(canvas, picture.format, clean: !coversAll)
         if !visible.isEmpty {
             let part = PixelRect(x: visible.x - x, y: visible.y - y, width: visible.width, height: visible.height)
