@@ -43,8 +43,13 @@ INLINED v4f blended(v4f S, v4f D, v4f s, v4f d, const uint32_t mode) {
         return outside + chosen(S + S <= s, 2 * S * D, s * d - 2 * (d - D) * (s - S));
     case PIXEL_BLEND_DARKEN: return outside + smaller(S * d, D * s);
     case PIXEL_BLEND_LIGHTEN: return outside + larger(S * d, D * s);
-    case PIXEL_BLEND_DIFFERENCE: return S + D - 2 * smaller(S * d, D * s);
-    case PIXEL_BLEND_EXCLUSION: return S + D - 2 * S * D;
+    /* In these two the color does not follow where the alpha goes. */
+    case PIXEL_BLEND_DIFFERENCE:
+    case PIXEL_BLEND_EXCLUSION: {
+        v4f result = S + D - 2 * (mode == PIXEL_BLEND_DIFFERENCE ? smaller(S * d, D * s) : S * D);
+        result[3] = s[3] + d[3] - s[3] * d[3];
+        return result;
+    }
     default: break;
     }
     /* What needs colors without alpha: those of a clear pixel count for nothing, as s d is 0. */

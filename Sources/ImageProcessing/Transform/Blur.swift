@@ -1,13 +1,12 @@
 public import ImageModel
 
-/// Blurs like a Gaussian whose standard deviation is half the radius.
+/// Blurs much like a Gaussian.
 ///
-/// Three boxes in each direction, on premultiplied values of 16 bits; outside the picture its edge goes on. The boxes are
-/// those of the W3C's rule for a standard deviation of half the radius, made odd.
+/// Three boxes in each direction, on premultiplied values of 16 bits; outside the picture its edge goes on.
 ///
 /// - Source: W3C, "Filter Effects Module Level 1", feGaussianBlur.
 public struct Blur: ImageTransformer, Hashable {
-    /// 0 … 1000; with 0 nothing happens.
+    /// The standard deviation, 0 … 1000; with 0 nothing happens.
     ///
     /// - Units: pixels
     public var radius: Double
@@ -30,11 +29,12 @@ public struct Blur: ImageTransformer, Hashable {
 
     private static let range = 0.0...1000.0
 
-    /// A box of less than three pixels does nothing, so small radii go with fewer passes instead.
+    /// The W3C's rule for a standard deviation of 2 and more, made odd.
     private var box: Int {
         let fullTurn = 2 * Double.pi
-        return Int((max(radius, 2) * 3 * fullTurn.squareRoot() / 4 + 0.5) / 2) | 1
+        return radius < 2 ? 3 : Int(radius * 3 * fullTurn.squareRoot() / 4 + 0.5) | 1
     }
 
-    private var passes: Int { radius < 0.5 ? 1 : radius < 1.5 ? 2 : 3 }
+    /// Below it, as many boxes of three pixels, with a variance of 2/3 each, as come closest.
+    private var passes: Int { radius < 2 ? Int(max(1, min(3, (radius * radius * 1.5).rounded()))) : 3 }
 }

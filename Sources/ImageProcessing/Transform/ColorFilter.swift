@@ -3,10 +3,12 @@ public import ImageModel
 
 /// Changes the colors of every pixel by itself; alpha stays.
 ///
-/// Works on the stored values without alpha, except for ``exposure(_:)``. Ink becomes RGB.
+/// Works on the stored values without alpha, or on their linear values where it says light, taken as sRGB. Ink becomes RGB.
 public enum ColorFilter: ImageTransformer, Hashable {
     /// 1 − c
     case invert
+    /// 1 − c of the linear light, which makes dark colors brighter than ``invert`` does.
+    case invertLight
     /// The BT.709 luma of the stored values, in the same format.
     case grayscale
     /// From none at 0 to all at 1.
@@ -16,13 +18,14 @@ public enum ColorFilter: ImageTransformer, Hashable {
     /// First the saturation, 0 … 10, around the luma; then the brightness, −1 … 1, is added; then the contrast, 0 … 10,
     /// is applied around the middle.
     case adjust(brightness: Double = 0, contrast: Double = 1, saturation: Double = 1)
-    /// Stops of light, −20 … 20: the linear value, taken as sRGB, times 2 to their power.
+    /// Stops of light, −20 … 20: the linear value times 2 to their power.
     case exposure(_ stops: Double)
 
-    /// `ColorFilter(invert)`, `…(grayscale)`, `…(sepia,0.5)`, `…(adjust,0.1,1.2,1)`, `…(exposure,-1)`.
+    /// `ColorFilter(invert)`, `…(invertLight)`, `…(grayscale)`, `…(sepia,0.5)`, `…(adjust,0.1,1.2,1)`, `…(exposure,-1)`.
     public var key: String {
         switch self {
         case .invert: "ColorFilter(invert)"
+        case .invertLight: "ColorFilter(invertLight)"
         case .grayscale: "ColorFilter(grayscale)"
         case .sepia(let intensity): "ColorFilter(sepia,\(keyText(intensity)))"
         case .adjust(let brightness, let contrast, let saturation):
@@ -41,8 +44,7 @@ public enum ColorFilter: ImageTransformer, Hashable {
     public func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer {
         try checkParameters()
         let picture = try buffer.workable("the color filter")
-        if case .exposure(let stops) = self {
-            let table = Self.exposureTable(stops)
+        if let table = lightTable {
             return try picture.mapRows(to: picture.format) { WorkRow.apply(table, to: &$0) }
         }
         let format: PixelFormat = if case .sepia = self { picture.format.withColors } else { picture.format }
@@ -52,7 +54,7 @@ public enum ColorFilter: ImageTransformer, Hashable {
 
     private func checkParameters() throws(CoderError) {
         switch self {
-        case .invert, .grayscale: break
+        case .invert, .invertLight, .grayscale: break
         case .sepia(let intensity): try check(intensity, "an intensity", in: 0...1)
         case .adjust(let brightness, let contrast, let saturation):
             try check(brightness, "a brightness", in: -1...1)
@@ -76,7 +78,7 @@ public enum ColorFilter: ImageTransformer, Hashable {
             }
         case .adjust(let brightness, let contrast, let saturation):
             Self.adjustment(brightness: brightness, contrast: contrast, saturation: saturation)
-        case .exposure: preconditionFailure("a curve, not a matrix")
+        case .invertLight, .exposure: preconditionFailure("a curve, not a matrix")
         }
     }
 
@@ -93,15 +95,23 @@ public enum ColorFilter: ImageTransformer, Hashable {
         return matrix
     }
 
+    /// What each stored value becomes, for the kinds that work on light.
+    ///
     /// - Source: IEC 61966-2-1.
-    private static func exposureTable(_ stops: Double) -> [UInt16] {
-        let factor = exp2(stops)
+    private var lightTable: [UInt16]? {
+        let change: (Double) -> Double
+        switch self {
+        case .invertLight: change = { 1 - $0 }
+        case .exposure(let stops):
+            let factor = exp2(stops)
+            change = { min(1, $0 * factor) }
+        default: return nil
+        }
         return (0..<65_536).map { index in
             let value = Double(index) / 65_535
-            let linear = value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
-            let light = min(1, linear * factor)
+            let light = change(value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4))
             let encoded = light <= 0.003_130_8 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
-            return UInt16((encoded * 65_535).rounded())
+            return UInt16((min(1, max(0, encoded)) * 65_535).rounded())
         }
     }
 }

@@ -1,0 +1,64 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import ImageProcessing
+
+@Suite struct `Transformers refuse` {
+    static let bad: [Double] = [.nan, .infinity, -.infinity]
+    static let color = RGBAColor(red: 1, green: 2, blue: 3)
+
+    static let transformers: [any ImageTransformer] =
+        bad.flatMap { number in
+            [
+                RoundCorners(radius: number), RoundCorners(radius: 1, borderWidth: number),
+                Rotation(radians: number), Rotation(radians: number, fitsSize: false), Blur(radius: number),
+                ColorFilter.sepia(number), ColorFilter.adjust(brightness: number),
+                ColorFilter.adjust(contrast: number), ColorFilter.adjust(saturation: number),
+                ColorFilter.exposure(number), Pipeline(Flipping(), Blur(radius: number)),
+            ] as [any ImageTransformer]
+        } + [
+            RoundCorners(radius: -1), RoundCorners(radius: 1, borderWidth: -1), RoundCorners(radius: 1, borderWidth: 4),
+            Rotation(radians: 1e7), Blur(radius: -1), Blur(radius: 1001), ColorFilter.sepia(1.5),
+            ColorFilter.adjust(brightness: 2), ColorFilter.adjust(contrast: -1), ColorFilter.exposure(21),
+            Resizing(PixelSize(0, 5)), Resizing(PixelSize(5, -1), mode: .aspectFit), Resizing(.zero, mode: .inside),
+            Resizing(PixelSize(.max, .max)), Resizing(PixelSize(.max, .max), mode: .aspectFill),
+        ]
+
+    @Test(arguments: transformers)
+    func `numbers that mean nothing`(transformer: any ImageTransformer) throws {
+        let picture = try TransformPicture.noise(PixelSize(9, 8), .rgba8)
+        let error = #expect(throws: CoderError.self) { try transformer.transform(picture) }
+        #expect(error?.code == .invalidArgument)
+        if (transformer as? Resizing)?.size.width != .max {
+            #expect(transformer.outputSize(for: picture.size) == .zero)
+        }
+    }
+
+    static let onIntegers: [any ImageTransformer] = [
+        RoundCorners(radius: 1), Rotation(radians: 1), Tint(color), Blur(radius: 2), ColorFilter.invert,
+        Resizing(PixelSize(3, 3)),
+    ]
+
+    @Test(arguments: onIntegers)
+    func `float samples where they compute`(transformer: any ImageTransformer) throws {
+        for bits in [16, 32] {
+            let picture = try PixelBuffer(
+                size: PixelSize(5, 5), format: PixelFormat(.rgba, bits: bits, numeric: .float))
+            let error = #expect(throws: CoderError.self) { try transformer.transform(picture) }
+            #expect(error?.code == .unsupportedFeature)
+        }
+    }
+
+    @Test(arguments: onIntegers)
+    func `no small picture`(transformer: any ImageTransformer) throws {
+        for size in [PixelSize(1, 1), PixelSize(1, 40), PixelSize(40, 1)] {
+            for format in TransformPicture.integerFormats {
+                let picture = try TransformPicture.noise(size, format)
+                let result = try transformer.transform(picture)
+                #expect(result.size == transformer.outputSize(for: size))
+                #expect(result.format.bits == format.bits)
+            }
+        }
+    }
+}
