@@ -1,4 +1,4 @@
-import ImageModel
+package import ImageModel
 
 /// Colours as the chunks gAMA and cHRM of PNG tell them.
 public struct CalibratedColor: Sendable, Hashable {
@@ -44,6 +44,11 @@ public struct CalibratedColor: Sendable, Hashable {
             }
         }
         self.init(gamma: numbers("gAMA", 1)?[0], chromaticities: numbers("cHRM", 8))
+    }
+
+    /// Whether a blob is one of those that tell such colours.
+    package static func isTold(by blob: MetadataBlob) -> Bool {
+        blob.kind == .raw && (blob.key == "gAMA" || blob.key == "cHRM")
     }
 
     private static func space(_ points: [UInt32]) -> Chromaticities {
