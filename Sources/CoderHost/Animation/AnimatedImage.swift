@@ -1,4 +1,5 @@
 public import ImageModel
+public import ImageProcessing
 import Synchronization
 
 /// An animation whose frames are decoded when they are asked for.
@@ -15,6 +16,8 @@ public final class AnimatedImage: Sendable {
     /// Decoded frames, shared by everybody who plays this image.
     public let pool = FramePool()
 
+    /// What becomes of every frame.
+    private let shape: FrameShape
     private let session: Mutex<DecodeSession>
     private let facts = Mutex(Facts())
 
@@ -37,6 +40,31 @@ public final class AnimatedImage: Sendable {
         info = session.info
         format = session.format
         coder = session.coder.id
+        shape = FrameShape(session.info)
+        self.session = Mutex(session)
+        update()
+    }
+
+    /// Opens an animation whose frames come out as the options say, changed by a transformer.
+    ///
+    /// - Parameter transformer: sees every frame once it has the size and colours of the options.
+    /// - Throws: as ``init(_:manager:options:limits:forcing:)``; what the transformer refuses is told by ``frame(at:)``.
+    public init(
+        _ source: ImageSource, manager: CodersManager, _ options: DecodeOptions,
+        transformer: (any ImageTransformer)? = nil, limits: DecodeLimits? = nil, forcing id: String? = nil
+    ) throws(CoderError) {
+        let session = try manager.openSession(source, options: options.coder, limits: limits, forcing: id)
+        info = session.info
+        format = session.format
+        coder = session.coder.id
+        // A budget for all frames is shared among those that are known now.
+        var frameCount = session.info.frameCount
+        if options.limitBytes != nil, frameCount == nil {
+            _ = session.findFrames()
+            frameCount = max(1, session.knownFrameCount)
+        }
+        let metadata = options.convertsToSRGB ? try session.metadata() : []
+        shape = FrameShape(session.info, options, transformer, metadata: metadata, frameCount: frameCount ?? 1)
         self.session = Mutex(session)
         update()
     }
@@ -76,9 +104,12 @@ public final class AnimatedImage: Sendable {
         facts.withLock { if case .failure(let error) = $0.end { error } else { nil } }
     }
     public var loopCount: LoopCount { info.loopCount }
-    public var size: PixelSize { info.size }
+    /// The size of every frame.
+    public var size: PixelSize { shape.size }
     /// The orientation that still has to be applied to every frame.
-    public var pendingOrientation: Orientation { info.orientationApplied ? .up : info.orientation ?? .up }
+    public var pendingOrientation: Orientation {
+        info.orientationApplied || shape.isUpright ? .up : info.orientation ?? .up
+    }
 
     /// ``frameCount`` and ``isComplete`` of the same moment: the last frame and the end arrive together.
     var extent: (frameCount: Int, isComplete: Bool) {
@@ -109,7 +140,7 @@ public final class AnimatedImage: Sendable {
 
     /// Bytes of one decoded frame.
     public var bytesPerFrame: Int {
-        (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat.bits > 8 ? .rgba16 : .rgba8).byteCount) ?? 0
+        (try? PixelBuffer.layout(size: size, format: info.nativeFormat.bits > 8 ? .rgba16 : .rgba8).byteCount) ?? 0
     }
 
     // MARK: Pictures
@@ -139,7 +170,9 @@ public final class AnimatedImage: Sendable {
     public func image(at index: Int) throws(CoderError) -> DecodedImage {
         let pixels = try frame(at: index).pixels
         var info = self.info
+        info.size = pixels.size
         info.nativeFormat = pixels.format
+        if shape.isUpright { (info.orientation, info.orientationApplied) = (.up, true) }
         info.frameCount = 1
         info.isAnimated = false
         info.loopCount = .unknown
@@ -153,9 +186,10 @@ public final class AnimatedImage: Sendable {
         let (info, pixels) = try session.decodeFrame(
             index, keeping: { pool.needs($0, bytesPerFrame: bytes) },
             onTheWay: { info, pixels in
-                pool.store(ImageFrame(pixels, duration: info.duration), at: info.index)
+                guard let shaped = try? shape.apply(to: pixels) else { return }
+                pool.store(ImageFrame(shaped, duration: info.duration), at: info.index)
             })
-        return ImageFrame(pixels, duration: info.duration)
+        return ImageFrame(try shape.apply(to: pixels), duration: info.duration)
     }
 
     /// Decodes the frame that some player needs soonest and that fits into the pool; false when there is none.

@@ -8,6 +8,8 @@ struct EncodingPlan {
     private let blobs: [MetadataBlob]
     /// What is done to the pixels because the format cannot say it.
     private let turn: Orientation
+    /// Inks become colours through the profile that says which ink they are; without one by the formula.
+    private let inks: ColorTransform?
     private let context: SessionContext
     /// What is seen through transparent pixels where the format has no alpha.
     private let background: RGBAColor
@@ -37,6 +39,7 @@ struct EncodingPlan {
         info.nativeFormat = format
         if !format.hasTransparency { info.hasAlpha = false }
 
+        inks = Self.inkTransform(facts.nativeFormat, becoming: format, metadata, context)
         blobs = Self.suitable(metadata, for: format, orientation: orientationOfBlob, context)
         info.color.hasProfile = blobs.contains { $0.kind == .icc }
         self.info = info
@@ -55,8 +58,26 @@ struct EncodingPlan {
 
     /// Pixels as the encoder takes them.
     func prepared(_ pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
-        let converted = try PixelConverter.convert(pixels, to: info.nativeFormat, background: background)
+        let colors = if let inks, pixels.format == inks.sourceFormat { try inks.convert(pixels) } else { pixels }
+        let converted = try PixelConverter.convert(colors, to: info.nativeFormat, background: background)
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
+    }
+
+    private static func inkTransform(
+        _ source: PixelFormat, becoming format: PixelFormat, _ metadata: [MetadataBlob], _ context: SessionContext
+    ) -> ColorTransform? {
+        guard source.channels == .cmyk, format.channels != .cmyk,
+            let profile = metadata.first(where: { $0.kind == .icc })
+        else { return nil }
+        do throws(CoderError) {
+            let transform = try ColorTransformCache.shared.transform(
+                from: .icc(profile.bytes), source, to: .sRGB, PixelFormat(.rgb, bits: source.bits))
+            if let warning = transform.warning { context.warn(warning) }
+            return transform.warning == nil ? transform : nil
+        } catch {
+            context.warn("the profile of the inks is not used: \(error.message)")
+            return nil
+        }
     }
 
     /// Tells what of the pixels cannot be kept.

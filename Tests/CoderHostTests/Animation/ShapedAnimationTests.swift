@@ -1,0 +1,76 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+import TestSupport
+import Testing
+
+/// Animations whose frames are made smaller, or changed, when they are decoded.
+@Suite struct `Shaped animation` {
+    static let animations = ["pictures/three-frames.gif", "pictures/three-frames.webp", "apng/three-frames.png"]
+
+    private func open(
+        _ name: String, _ options: DecodeOptions = DecodeOptions(), _ transformer: (any ImageTransformer)? = nil
+    ) throws -> AnimatedImage {
+        try AnimatedImage(
+            Bench.source(Fixture.named(name)), manager: Bench.manager, options, transformer: transformer)
+    }
+
+    @Test(arguments: animations)
+    func `has frames that are those of the full size, resampled`(name: String) throws {
+        let full = try open(name)
+        let small = try open(name, .thumbnail(PixelSize(9, 9)))
+
+        #expect(small.size == full.size.scaled(to: PixelSize(9, 9)))
+        #expect(small.frameCount == full.frameCount)
+        for index in [2, 0, 1] {
+            let expected = try Resampler.resample(BufferRows(full.frame(at: index).pixels), to: small.size)
+            #expect(try small.frame(at: index).pixels.packed == expected.packed)
+            #expect(try small.duration(at: index) == full.duration(at: index))
+            #expect(try small.image(at: index).info.size == small.size)
+        }
+    }
+
+    @Test(arguments: animations, [1, 300, 1 << 20])
+    func `shares a budget of bytes among its frames`(name: String, limit: Int) throws {
+        let full = try open(name)
+        let small = try open(name, .limited(toBytes: limit))
+
+        let bytes = small.frameCount * small.bytesPerFrame
+        #expect(bytes <= limit || small.size == PixelSize(1, 1))
+        if full.frameCount * full.bytesPerFrame <= limit { #expect(small.size == full.size) }
+        #expect(try small.frame(at: 0).pixels.size == small.size)
+    }
+
+    @Test(arguments: animations)
+    func `A-38 a transformer changes every frame, and the player shows it`(name: String) throws {
+        let plain = try open(name)
+        let flipping = Flipping(horizontal: true)
+        let changed = try open(name, DecodeOptions(), flipping)
+
+        for index in 0..<plain.frameCount {
+            let expected = try flipping.transform(plain.frame(at: index).pixels)
+            #expect(try changed.frame(at: index).pixels.packed == expected.packed)
+        }
+        let pipeline = try open(
+            name, .thumbnail(PixelSize(12, 12)), Pipeline(Cropping(PixelRect(x: 0, y: 0, width: 5, height: 4))))
+        #expect(pipeline.size == PixelSize(5, 4))
+        #expect(try pipeline.frame(at: 1).pixels.size == PixelSize(5, 4))
+    }
+
+    @Test(arguments: animations)
+    func `written again it is smaller, with the same times`(name: String) throws {
+        let small = try open(name, .thumbnail(PixelSize(10, 10)))
+        let sink = MemorySink()
+        var facts = small.info
+        facts.size = small.size
+        let encoder = try Bench.manager.makeAnimationEncoder(to: "apng", of: facts, into: sink)
+        for index in 0..<small.frameCount {
+            try encoder.add(small.frame(at: index).pixels, duration: small.duration(at: index))
+        }
+        try encoder.finish()
+
+        let again = try AnimatedImage(ImageSource(sink.bytes), manager: Bench.manager)
+        #expect(again.size == small.size)
+        #expect(try (0..<3).map { try again.duration(at: $0) } == (0..<3).map { try small.duration(at: $0) })
+    }
+}
