@@ -48,7 +48,9 @@ public enum PNGPreamble {
         _ blobs: [MetadataBlob], of info: ImageInfo, into writer: PNGWriter, host: HostServices
     ) {
         var hasProfile = false
-        for blob in blobs {
+        // A profile says more than gAMA and cHRM, and must not stand beside others that contradict it.
+        let described = blobs.contains { $0.kind == .icc }
+        for blob in blobs where !described || blob.kind != .raw {
             let text = String(decoding: blob.bytes, as: UTF8.self)
             let isTaken =
                 switch blob.kind {
@@ -76,7 +78,9 @@ public enum PNGPreamble {
 
     private static func embedColor(_ color: ColorDescription, into writer: PNGWriter, hasProfile: Bool) {
         guard let points = color.codePoints, !hasProfile || color.prefersCodePoints else { return }
-        if points == .sRGB, !hasProfile {
+        // Unspecified (H.273: 2) is what a file without the chunk says, too.
+        if points.primaries == 2, points.transfer == 2 { return }
+        if points.primaries == 1, points.transfer == 13, !hasProfile {
             _ = writer.setSRGB()
             return
         }
