@@ -7,7 +7,7 @@ import ImageModel
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
         ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, PlayCommand.self,
-        ProgressiveCommand.self, DoctorCommand.self,
+        ProgressiveCommand.self, CompareCommand.self, DoctorCommand.self,
     ]
 
     static func main() {
