@@ -7,7 +7,7 @@ import ImageModel
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
         ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, PlayCommand.self,
-        ProgressiveCommand.self, CompareCommand.self, DoctorCommand.self,
+        ProgressiveCommand.self, CompareCommand.self, BenchCommand.self, DoctorCommand.self,
     ]
 
     static func main() {
@@ -70,6 +70,9 @@ struct CoderHostCommand {
             return .usage
         }
     }
+
+    /// Whether this build has a command.
+    static func has(_ name: String) -> Bool { find(name) != nil }
 
     private static func find(_ name: String) -> (any Command.Type)? {
         // The word ImageMagick's users type.

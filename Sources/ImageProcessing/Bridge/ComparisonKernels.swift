@@ -14,7 +14,22 @@ enum ComparisonKernels {
         }
     }
 
-    static func difference(_ a: [UInt8], _ b: [UInt8], bits: Int) -> pixel_row_difference {
+    /// How two rows differ; channels in the order red, green, blue, alpha.
+    struct RowDifference: Equatable {
+        /// Sums of differences and of their squares.
+        var absolute: [UInt64]
+        var squared: [UInt64]
+        /// Pixels of which a sample differs.
+        var differing: Int
+        var maximum: Int
+        /// Whether an alpha of either row is not full.
+        var hasAlpha: Bool
+    }
+
+    /// Takes the loops that every processor has, for tests; results are the same.
+    static func usePortable(_ isPortable: Bool) { pixel_comparison_force_portable(isPortable ? 1 : 0) }
+
+    static func difference(_ a: [UInt8], _ b: [UInt8], bits: Int) -> RowDifference {
         precondition(a.count == b.count)
         var result = pixel_row_difference()
         let count = UInt64(a.count / (bits / 2))
@@ -27,7 +42,11 @@ enum ComparisonKernels {
                 }
             }
         }
-        return result
+        let (absolute, squared) = (result.absolute, result.squared)
+        return RowDifference(
+            absolute: [absolute.0, absolute.1, absolute.2, absolute.3],
+            squared: [squared.0, squared.1, squared.2, squared.3], differing: Int(result.differing),
+            maximum: Int(result.maximum), hasAlpha: result.has_alpha != 0)
     }
 
     /// One channel of a row as numbers.

@@ -1,4 +1,3 @@
-import CPixelKernels
 import Glibc
 public import ImageModel
 
@@ -122,12 +121,12 @@ struct ComparedPair {
         var sums = Sums()
         each { y, first, second in
             let row = ComparisonKernels.difference(first, second, bits: bits)
-            sums.absolute += Double(row.absolute.0 + row.absolute.1 + row.absolute.2 + row.absolute.3)
-            sums.squared += Double(row.squared.0 + row.squared.1 + row.squared.2 + row.squared.3)
-            sums.differing += Int(row.differing)
-            sums.hasAlpha = sums.hasAlpha || row.has_alpha != 0
+            sums.absolute += Double(row.absolute.reduce(0, +))
+            sums.squared += Double(row.squared.reduce(0, +))
+            sums.differing += row.differing
+            sums.hasAlpha = sums.hasAlpha || row.hasAlpha
             guard row.maximum > sums.maximum else { return }
-            sums.maximum = Int(row.maximum)
+            sums.maximum = row.maximum
             let index = (0..<size.width * 4).first { index in
                 abs(a.sample(first, index) - b.sample(second, index)) == sums.maximum
             }
