@@ -58,9 +58,10 @@ def report(width, height, top, kind, is_opaque, a, b):
     mse = (d.astype(np.float64) ** 2).mean()
     y, x, c = (int(v) for v in np.unravel_index(d.argmax(), d.shape))
     similarity = np.mean([ssim(a[..., k], b[..., k], top) for k in range(channels)])
-    print(f"        Golden({width}, {height}, {16 if top > 255 else 8}, .{kind}, isOpaque: {str(is_opaque).lower()}, "
-          f"{channels}, differing: {int((d > 0).any(axis=2).sum())},\n            maximum: {int(d.max())}, "
-          f"({x}, {y}, {c}), mae: {d.mean():.9f}, psnr: {10 * np.log10(top**2 / mse):.9f}, ssim: {similarity:.9f}),")
+    print(f"        Golden(\n            {width}, {height}, {16 if top > 255 else 8}, .{kind}, isOpaque: "
+          f"{str(is_opaque).lower()}, {channels}, differing: {int((d > 0).any(axis=2).sum())}, maximum: "
+          f"{int(d.max())}, ({x}, {y}, {c}),\n            mae: {d.mean():.9f}, psnr: "
+          f"{10 * np.log10(top**2 / mse):.9f}, ssim: {similarity:.9f}),")
 
 
 for top in (255, 65535):

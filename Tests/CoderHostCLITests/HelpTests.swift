@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Help` {
-    static let commands = ["list", "info", "convert", "frames", "play", "progressive", "doctor"]
+    static let commands = ["list", "info", "convert", "frames", "play", "progressive", "compare", "bench", "doctor"]
 
     @Test(arguments: commands)
     func `begins with examples that can be copied`(command: String) throws {

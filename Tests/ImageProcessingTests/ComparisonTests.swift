@@ -40,86 +40,126 @@ import Testing
     }
 
     static let golden = [
-        Golden(40, 33, 8, .near, isOpaque: false, 4, differing: 1312,
-            maximum: 7, (9, 5, 2), mae: 2.101325758, psnr: 39.781709920, ssim: 0.998093515),
-        Golden(40, 33, 8, .near, isOpaque: true, 3, differing: 1320,
-            maximum: 5, (1, 0, 2), mae: 2.700757576, psnr: 38.186765473, ssim: 0.997798931),
-        Golden(40, 33, 8, .far, isOpaque: false, 4, differing: 1320,
-            maximum: 245, (16, 2, 3), mae: 71.860227273, psnr: 9.136972613, ssim: -0.116574121),
-        Golden(40, 33, 8, .far, isOpaque: true, 3, differing: 1320,
-            maximum: 241, (31, 9, 2), mae: 94.991414141, psnr: 7.304219185, ssim: -0.117135549),
-        Golden(300, 12, 8, .near, isOpaque: false, 4, differing: 3568,
-            maximum: 8, (174, 4, 0), mae: 2.103402778, psnr: 39.788937532, ssim: 0.998676208),
-        Golden(300, 12, 8, .near, isOpaque: true, 3, differing: 3600,
-            maximum: 5, (1, 0, 2), mae: 2.698611111, psnr: 38.193951703, ssim: 0.998865023),
-        Golden(300, 12, 8, .far, isOpaque: false, 4, differing: 3600,
-            maximum: 246, (248, 5, 3), mae: 62.782638889, psnr: 9.842268881, ssim: -0.050363988),
-        Golden(300, 12, 8, .far, isOpaque: true, 3, differing: 3600,
-            maximum: 254, (59, 0, 2), mae: 83.079074074, psnr: 7.877122542, ssim: -0.042661558),
-        Golden(10, 25, 8, .near, isOpaque: false, 4, differing: 249,
-            maximum: 7, (9, 5, 2), mae: 2.114000000, psnr: 39.719712764, ssim: 0.997621192),
-        Golden(10, 25, 8, .near, isOpaque: true, 3, differing: 250,
-            maximum: 5, (1, 0, 2), mae: 2.690666667, psnr: 38.193796660, ssim: 0.996921538),
-        Golden(10, 25, 8, .far, isOpaque: false, 4, differing: 250,
-            maximum: 237, (4, 8, 3), mae: 70.843000000, psnr: 9.065548855, ssim: -0.100016042),
-        Golden(10, 25, 8, .far, isOpaque: true, 3, differing: 250,
-            maximum: 240, (9, 7, 2), mae: 85.032000000, psnr: 7.854688689, ssim: -0.085634840),
-        Golden(7, 4, 8, .near, isOpaque: false, 4, differing: 28,
-            maximum: 5, (2, 1, 3), mae: 1.776785714, psnr: 41.117899887, ssim: 0.992363422),
-        Golden(7, 4, 8, .near, isOpaque: true, 3, differing: 28,
-            maximum: 5, (1, 0, 2), mae: 2.678571429, psnr: 38.283387927, ssim: 0.987416972),
-        Golden(7, 4, 8, .far, isOpaque: false, 4, differing: 28,
-            maximum: 188, (5, 3, 3), mae: 26.803571429, psnr: 15.509217810, ssim: 0.566742002),
-        Golden(7, 4, 8, .far, isOpaque: true, 3, differing: 28,
-            maximum: 79, (6, 3, 2), mae: 21.333333333, psnr: 18.581031598, ssim: 0.834205030),
-        Golden(1, 1, 8, .near, isOpaque: false, 4, differing: 1,
-            maximum: 4, (0, 0, 3), mae: 1.250000000, psnr: 41.846914308, ssim: 0.999458323),
-        Golden(1, 1, 8, .near, isOpaque: true, 3, differing: 1,
-            maximum: 2, (0, 0, 1), mae: 1.000000000, psnr: 45.912316113, ssim: 0.999105595),
-        Golden(1, 1, 8, .far, isOpaque: false, 4, differing: 1,
-            maximum: 4, (0, 0, 3), mae: 1.750000000, psnr: 40.929210575, ssim: 0.997531457),
-        Golden(1, 1, 8, .far, isOpaque: true, 3, differing: 1,
-            maximum: 3, (0, 0, 2), mae: 1.333333333, psnr: 42.902016156, ssim: 0.999386210),
-        Golden(40, 33, 16, .near, isOpaque: false, 4, differing: 1320,
-            maximum: 674, (9, 5, 2), mae: 211.664583333, psnr: 48.036187798, ssim: 0.999716452),
-        Golden(40, 33, 16, .near, isOpaque: true, 3, differing: 1320,
-            maximum: 500, (1, 0, 2), mae: 271.406060606, psnr: 46.354720413, ssim: 0.999664904),
-        Golden(40, 33, 16, .far, isOpaque: false, 4, differing: 1320,
-            maximum: 62961, (16, 2, 3), mae: 18500.387689394, psnr: 9.123865258, ssim: -0.116666239),
-        Golden(40, 33, 16, .far, isOpaque: true, 3, differing: 1320,
-            maximum: 61933, (31, 9, 2), mae: 24411.940656566, psnr: 7.304439326, ssim: -0.117127870),
-        Golden(300, 12, 16, .near, isOpaque: false, 4, differing: 3600,
-            maximum: 784, (166, 9, 0), mae: 211.902986111, psnr: 48.020963606, ssim: 0.999802032),
-        Golden(300, 12, 16, .near, isOpaque: true, 3, differing: 3600,
-            maximum: 500, (1, 0, 2), mae: 271.346851852, psnr: 46.358394091, ssim: 0.999827050),
-        Golden(300, 12, 16, .far, isOpaque: false, 4, differing: 3600,
-            maximum: 63218, (248, 5, 3), mae: 16164.800138889, psnr: 9.829038379, ssim: -0.050479803),
-        Golden(300, 12, 16, .far, isOpaque: true, 3, differing: 3600,
-            maximum: 65224, (59, 0, 2), mae: 21350.715833333, psnr: 7.877460006, ssim: -0.042622024),
-        Golden(10, 25, 16, .near, isOpaque: false, 4, differing: 250,
-            maximum: 674, (9, 5, 2), mae: 212.545000000, psnr: 47.973199930, ssim: 0.999640771),
-        Golden(10, 25, 16, .near, isOpaque: true, 3, differing: 250,
-            maximum: 500, (1, 0, 2), mae: 270.178666667, psnr: 46.370919873, ssim: 0.999532700),
-        Golden(10, 25, 16, .far, isOpaque: false, 4, differing: 250,
-            maximum: 60905, (4, 8, 3), mae: 18244.719000000, psnr: 9.050954899, ssim: -0.100159726),
-        Golden(10, 25, 16, .far, isOpaque: true, 3, differing: 250,
-            maximum: 61676, (9, 7, 2), mae: 21855.377333333, psnr: 7.854399900, ssim: -0.085567294),
-        Golden(7, 4, 16, .near, isOpaque: false, 4, differing: 28,
-            maximum: 500, (2, 1, 3), mae: 177.303571429, psnr: 49.485220603, ssim: 0.998918948),
-        Golden(7, 4, 16, .near, isOpaque: true, 3, differing: 28,
-            maximum: 500, (1, 0, 2), mae: 267.869047619, psnr: 46.482049858, ssim: 0.998077821),
-        Golden(7, 4, 16, .far, isOpaque: false, 4, differing: 28,
-            maximum: 48312, (5, 3, 3), mae: 6899.026785714, psnr: 15.501417304, ssim: 0.567644720),
-        Golden(7, 4, 16, .far, isOpaque: true, 3, differing: 28,
-            maximum: 20307, (6, 3, 2), mae: 5486.666666667, psnr: 18.577832547, ssim: 0.834761567),
-        Golden(1, 1, 16, .near, isOpaque: false, 4, differing: 1,
-            maximum: 400, (0, 0, 3), mae: 137.500000000, psnr: 49.883800136, ssim: 0.999878384),
-        Golden(1, 1, 16, .near, isOpaque: true, 3, differing: 1,
-            maximum: 200, (0, 0, 1), mae: 100.333333333, psnr: 54.110891721, ssim: 0.999869020),
-        Golden(1, 1, 16, .far, isOpaque: false, 4, differing: 1,
-            maximum: 1032, (0, 0, 3), mae: 440.000000000, psnr: 40.969667679, ssim: 0.997868788),
-        Golden(1, 1, 16, .far, isOpaque: true, 3, differing: 1,
-            maximum: 775, (0, 0, 2), mae: 346.666666667, psnr: 42.847962743, ssim: 0.999363735),
+        Golden(
+            40, 33, 8, .near, isOpaque: false, 4, differing: 1312, maximum: 7, (9, 5, 2),
+            mae: 2.101325758, psnr: 39.781709920, ssim: 0.998093515),
+        Golden(
+            40, 33, 8, .near, isOpaque: true, 3, differing: 1320, maximum: 5, (1, 0, 2),
+            mae: 2.700757576, psnr: 38.186765473, ssim: 0.997798931),
+        Golden(
+            40, 33, 8, .far, isOpaque: false, 4, differing: 1320, maximum: 245, (16, 2, 3),
+            mae: 71.860227273, psnr: 9.136972613, ssim: -0.116574121),
+        Golden(
+            40, 33, 8, .far, isOpaque: true, 3, differing: 1320, maximum: 241, (31, 9, 2),
+            mae: 94.991414141, psnr: 7.304219185, ssim: -0.117135549),
+        Golden(
+            300, 12, 8, .near, isOpaque: false, 4, differing: 3568, maximum: 8, (174, 4, 0),
+            mae: 2.103402778, psnr: 39.788937532, ssim: 0.998676208),
+        Golden(
+            300, 12, 8, .near, isOpaque: true, 3, differing: 3600, maximum: 5, (1, 0, 2),
+            mae: 2.698611111, psnr: 38.193951703, ssim: 0.998865023),
+        Golden(
+            300, 12, 8, .far, isOpaque: false, 4, differing: 3600, maximum: 246, (248, 5, 3),
+            mae: 62.782638889, psnr: 9.842268881, ssim: -0.050363988),
+        Golden(
+            300, 12, 8, .far, isOpaque: true, 3, differing: 3600, maximum: 254, (59, 0, 2),
+            mae: 83.079074074, psnr: 7.877122542, ssim: -0.042661558),
+        Golden(
+            10, 25, 8, .near, isOpaque: false, 4, differing: 249, maximum: 7, (9, 5, 2),
+            mae: 2.114000000, psnr: 39.719712764, ssim: 0.997621192),
+        Golden(
+            10, 25, 8, .near, isOpaque: true, 3, differing: 250, maximum: 5, (1, 0, 2),
+            mae: 2.690666667, psnr: 38.193796660, ssim: 0.996921538),
+        Golden(
+            10, 25, 8, .far, isOpaque: false, 4, differing: 250, maximum: 237, (4, 8, 3),
+            mae: 70.843000000, psnr: 9.065548855, ssim: -0.100016042),
+        Golden(
+            10, 25, 8, .far, isOpaque: true, 3, differing: 250, maximum: 240, (9, 7, 2),
+            mae: 85.032000000, psnr: 7.854688689, ssim: -0.085634840),
+        Golden(
+            7, 4, 8, .near, isOpaque: false, 4, differing: 28, maximum: 5, (2, 1, 3),
+            mae: 1.776785714, psnr: 41.117899887, ssim: 0.992363422),
+        Golden(
+            7, 4, 8, .near, isOpaque: true, 3, differing: 28, maximum: 5, (1, 0, 2),
+            mae: 2.678571429, psnr: 38.283387927, ssim: 0.987416972),
+        Golden(
+            7, 4, 8, .far, isOpaque: false, 4, differing: 28, maximum: 188, (5, 3, 3),
+            mae: 26.803571429, psnr: 15.509217810, ssim: 0.566742002),
+        Golden(
+            7, 4, 8, .far, isOpaque: true, 3, differing: 28, maximum: 79, (6, 3, 2),
+            mae: 21.333333333, psnr: 18.581031598, ssim: 0.834205030),
+        Golden(
+            1, 1, 8, .near, isOpaque: false, 4, differing: 1, maximum: 4, (0, 0, 3),
+            mae: 1.250000000, psnr: 41.846914308, ssim: 0.999458323),
+        Golden(
+            1, 1, 8, .near, isOpaque: true, 3, differing: 1, maximum: 2, (0, 0, 1),
+            mae: 1.000000000, psnr: 45.912316113, ssim: 0.999105595),
+        Golden(
+            1, 1, 8, .far, isOpaque: false, 4, differing: 1, maximum: 4, (0, 0, 3),
+            mae: 1.750000000, psnr: 40.929210575, ssim: 0.997531457),
+        Golden(
+            1, 1, 8, .far, isOpaque: true, 3, differing: 1, maximum: 3, (0, 0, 2),
+            mae: 1.333333333, psnr: 42.902016156, ssim: 0.999386210),
+        Golden(
+            40, 33, 16, .near, isOpaque: false, 4, differing: 1320, maximum: 674, (9, 5, 2),
+            mae: 211.664583333, psnr: 48.036187798, ssim: 0.999716452),
+        Golden(
+            40, 33, 16, .near, isOpaque: true, 3, differing: 1320, maximum: 500, (1, 0, 2),
+            mae: 271.406060606, psnr: 46.354720413, ssim: 0.999664904),
+        Golden(
+            40, 33, 16, .far, isOpaque: false, 4, differing: 1320, maximum: 62961, (16, 2, 3),
+            mae: 18500.387689394, psnr: 9.123865258, ssim: -0.116666239),
+        Golden(
+            40, 33, 16, .far, isOpaque: true, 3, differing: 1320, maximum: 61933, (31, 9, 2),
+            mae: 24411.940656566, psnr: 7.304439326, ssim: -0.117127870),
+        Golden(
+            300, 12, 16, .near, isOpaque: false, 4, differing: 3600, maximum: 784, (166, 9, 0),
+            mae: 211.902986111, psnr: 48.020963606, ssim: 0.999802032),
+        Golden(
+            300, 12, 16, .near, isOpaque: true, 3, differing: 3600, maximum: 500, (1, 0, 2),
+            mae: 271.346851852, psnr: 46.358394091, ssim: 0.999827050),
+        Golden(
+            300, 12, 16, .far, isOpaque: false, 4, differing: 3600, maximum: 63218, (248, 5, 3),
+            mae: 16164.800138889, psnr: 9.829038379, ssim: -0.050479803),
+        Golden(
+            300, 12, 16, .far, isOpaque: true, 3, differing: 3600, maximum: 65224, (59, 0, 2),
+            mae: 21350.715833333, psnr: 7.877460006, ssim: -0.042622024),
+        Golden(
+            10, 25, 16, .near, isOpaque: false, 4, differing: 250, maximum: 674, (9, 5, 2),
+            mae: 212.545000000, psnr: 47.973199930, ssim: 0.999640771),
+        Golden(
+            10, 25, 16, .near, isOpaque: true, 3, differing: 250, maximum: 500, (1, 0, 2),
+            mae: 270.178666667, psnr: 46.370919873, ssim: 0.999532700),
+        Golden(
+            10, 25, 16, .far, isOpaque: false, 4, differing: 250, maximum: 60905, (4, 8, 3),
+            mae: 18244.719000000, psnr: 9.050954899, ssim: -0.100159726),
+        Golden(
+            10, 25, 16, .far, isOpaque: true, 3, differing: 250, maximum: 61676, (9, 7, 2),
+            mae: 21855.377333333, psnr: 7.854399900, ssim: -0.085567294),
+        Golden(
+            7, 4, 16, .near, isOpaque: false, 4, differing: 28, maximum: 500, (2, 1, 3),
+            mae: 177.303571429, psnr: 49.485220603, ssim: 0.998918948),
+        Golden(
+            7, 4, 16, .near, isOpaque: true, 3, differing: 28, maximum: 500, (1, 0, 2),
+            mae: 267.869047619, psnr: 46.482049858, ssim: 0.998077821),
+        Golden(
+            7, 4, 16, .far, isOpaque: false, 4, differing: 28, maximum: 48312, (5, 3, 3),
+            mae: 6899.026785714, psnr: 15.501417304, ssim: 0.567644720),
+        Golden(
+            7, 4, 16, .far, isOpaque: true, 3, differing: 28, maximum: 20307, (6, 3, 2),
+            mae: 5486.666666667, psnr: 18.577832547, ssim: 0.834761567),
+        Golden(
+            1, 1, 16, .near, isOpaque: false, 4, differing: 1, maximum: 400, (0, 0, 3),
+            mae: 137.500000000, psnr: 49.883800136, ssim: 0.999878384),
+        Golden(
+            1, 1, 16, .near, isOpaque: true, 3, differing: 1, maximum: 200, (0, 0, 1),
+            mae: 100.333333333, psnr: 54.110891721, ssim: 0.999869020),
+        Golden(
+            1, 1, 16, .far, isOpaque: false, 4, differing: 1, maximum: 1032, (0, 0, 3),
+            mae: 440.000000000, psnr: 40.969667679, ssim: 0.997868788),
+        Golden(
+            1, 1, 16, .far, isOpaque: true, 3, differing: 1, maximum: 775, (0, 0, 2),
+            mae: 346.666666667, psnr: 42.847962743, ssim: 0.999363735),
     ]
 
     /// The rule of the recipe.

@@ -9,14 +9,16 @@ package struct ChildReport: Sendable {
     package var seconds: Double
     /// Bytes of memory at the most.
     package var peakBytes: Int
+    /// Whether ``peakBytes`` is only a bound, because it is what the starting process had itself.
+    package var peakIsBound: Bool
 }
 
 /// Programs that are run and waited for.
 package enum ChildProcess {
     /// Runs a program with nothing to read.
     ///
-    /// The peak of memory that the kernel tells is never below what this process has had itself at the moment of the
-    /// call: whoever wants to know it runs programs first and does the work of his own afterwards.
+    /// The peak of memory that the kernel tells is never below what this process has had itself until the call (a
+    /// program begins in the memory of the one that starts it): run programs first, work here afterwards.
     /// - Parameters:
     ///   - command: a path and its arguments.
     ///   - output: the file that takes standard output; nil throws it away.
@@ -41,11 +43,13 @@ package enum ChildProcess {
         }
         if Interruption.signal != nil { return nil }
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        let peak = Int(usage.ru_maxrss) * 1024
         return ChildReport(
             // The low seven bits are the signal, the next byte the exit status; waitpid(2) has macros for it.
             status: status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F),
             processorSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-            seconds: Double(monotonicNow() - start) / 1e9, peakBytes: Int(usage.ru_maxrss) * 1024)
+            seconds: Double(monotonicNow() - start) / 1e9, peakBytes: peak,
+            peakIsBound: peak <= Machine.ownPeakBytes ?? 0)
     }
 
     private static func spawn(

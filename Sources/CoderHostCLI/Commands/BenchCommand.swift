@@ -35,7 +35,8 @@ enum BenchCommand: Command {
             info reads the header and metadata; decode decodes all frames to memory; thumbnail fits the picture into
             256x256 and writes it; convert decodes and writes; encode writes what was decoded before. All but decode
             take the first frame. Times are medians; SPREAD is from least to most, as a share of the median. Compare
-            CPU times: they do not depend on what else the machine does. Peak memory is that of a process of its own.
+            CPU times: they hardly depend on what else the machine does. Peak memory is that of a process of its own;
+            ≤ stands where it is not above that of this one. Other programs work as they do by default, but for -q.
 
             """)
 
@@ -71,9 +72,18 @@ enum BenchCommand: Command {
         // The folder goes here, whatever came.
         withExtendedLifetime(folder) {}
         if Interruption.signal != nil { return .interrupted }
-        if asJSON { Console.out(run.json.text) } else { run.lines.forEach { Console.out($0) } }
-        let failures = run.results.count { $0.error != nil } + gathered.skipped.count { $0.isNamed }
-        return failures == 0 ? .success : .partialFailure
+        if asJSON {
+            Console.out(run.json.text)
+        } else {
+            for result in run.results {
+                result.error?.report("\(result.operation.rawValue) \(result.picture.file)", arguments)
+            }
+            run.lines.forEach { Console.out($0) }
+        }
+        let errors = run.results.compactMap(\.error)
+        if errors.isEmpty, !gathered.skipped.contains(where: { $0.isNamed }) { return .success }
+        return errors.count == run.results.count && gathered.pictures.count == 1
+            ? ExitCode(errors[0].code) : .partialFailure
     }
 
     /// Each operation once, for the process that is measured from outside.

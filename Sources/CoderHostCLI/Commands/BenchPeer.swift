@@ -55,7 +55,7 @@ struct BenchPeer {
     private static func ask(_ command: [String], _ folder: TemporaryFolder) -> String? {
         let file = folder.file("answer")
         guard let report = try? ChildProcess.run(command, output: file), report.status == 0 else { return nil }
-        return firstLine(of: file)
+        return textLines(of: file).first
     }
 
     /// The work as a command line.
@@ -89,7 +89,10 @@ struct BenchPeer {
     }
 
     private func pillow(_ operation: BenchOperation, _ input: String, _ output: String, _ quality: Int) -> [String] {
-        let open = "import sys; from PIL import Image, ImageOps; Image.MAX_IMAGE_PIXELS = None; i = Image.open(sys.argv[1])"
+        let open =
+            "import sys; from PIL import Image, ImageOps; Image.MAX_IMAGE_PIXELS = None; "
+            + "i = Image.open(sys.argv[1])"
+        let side = BenchOperation.side
         let save = "i.save(sys.argv[2], quality=\(quality))"
         // JPEG has no palette and no alpha.
         let fit = output.hasSuffix(".jpg") ? "i = i if i.mode in ('L', 'RGB', 'CMYK') else i.convert('RGB'); " : ""
@@ -98,7 +101,7 @@ struct BenchPeer {
             case .info: "print(i.format, i.size, i.mode)"
             case .decode: "[(i.seek(k), i.load()) for k in range(getattr(i, 'n_frames', 1))]"
             case .thumbnail:
-                "i.thumbnail((\(BenchOperation.side), \(BenchOperation.side))); i = ImageOps.exif_transpose(i); \(fit)\(save)"
+                "i.thumbnail((\(side), \(side))); i = ImageOps.exif_transpose(i); \(fit)\(save)"
             case .convert, .encode: fit + save
             }
         return [path, "-c", "\(open); \(work)", input, output]
@@ -123,8 +126,8 @@ struct BenchPeer {
     }
 }
 
-/// The first line of a file that is not empty; nil where there is none.
-func firstLine(of file: String) -> String? {
-    guard let file = try? File(reading: file), let bytes = try? file.bytes(at: 0, count: 4096) else { return nil }
-    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
+/// The lines at the beginning of a file that are not empty.
+func textLines(of file: String) -> [String] {
+    guard let file = try? File(reading: file), let bytes = try? file.bytes(at: 0, count: 16_384) else { return [] }
+    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
 }

@@ -19,19 +19,15 @@ extension BenchRun {
             "coderhost \(coderHostVersion) on \(Machine.processorCount) × \(processor); \(runs) after one to warm up"
         ]
         var table = TextTable("FILE", "OP", "CPU MS", "MIN", "SPREAD", "WALL MS", "MP/S", "MB/S", "PEAK MIB")
-        for result in results {
+        for result in results where result.error == nil {
             let file = printable(result.picture.file)
-            if let error = result.error {
-                lines.append(printable("  \(result.operation.rawValue) \(result.picture.file): \(error.message)"))
-                continue
-            }
             let cells = Self.cells(result.own)
             table.add(
                 file, result.operation.rawValue, cells.median, cells.minimum, cells.spread, cells.wall,
                 result.megapixelsPerSecond.map(Self.rate) ?? "-", result.megabytesPerSecond.map(Self.rate) ?? "-",
-                Self.mebibytes(result.peakBytes))
+                Self.mebibytes(result.peak))
         }
-        lines += [""] + table.lines
+        if results.contains(where: { $0.error == nil }) { lines += [""] + table.lines }
         if !peers.isEmpty { lines += comparison }
         for kind in missing {
             lines += ["", "\(kind.rawValue) is not installed: \(kind.remedy)"]
@@ -55,7 +51,7 @@ extension BenchRun {
                 let ratio = index == 0 ? "" : result.ratio(process).map { decimals($0, 2) }
                 table.add(
                     printable(result.picture.file), result.operation.rawValue, process.name, cells.median,
-                    cells.minimum, cells.spread, cells.wall, Self.mebibytes(process.peakBytes),
+                    cells.minimum, cells.spread, cells.wall, Self.mebibytes(process.peak),
                     ratio ?? "fails: \(printable(String((process.problem ?? "").prefix(80))))")
             }
         }
@@ -82,8 +78,8 @@ extension BenchRun {
 
     private static func rate(_ value: Double) -> String { decimals(value, value < 10 ? 2 : value < 100 ? 1 : 0) }
 
-    private static func mebibytes(_ bytes: Int?) -> String {
-        bytes.map { decimals(Double($0) / 1_048_576, 1) } ?? "-"
+    private static func mebibytes(_ peak: BenchPeak?) -> String {
+        peak.map { ($0.isBound ? "≤ " : "") + decimals(Double($0.bytes) / 1_048_576, 1) } ?? "-"
     }
 
     // MARK: JSON
@@ -146,7 +142,7 @@ extension BenchResult {
             ("operation", .string(operation.rawValue)), ("in_process", own?.json ?? .null),
             ("megapixels_per_second", megapixelsPerSecond.map(JSONValue.real) ?? .null),
             ("megabytes_per_second", megabytesPerSecond.map(JSONValue.real) ?? .null),
-            ("peak_bytes", peakBytes.map(JSONValue.integer) ?? .null),
+            ("peak", peak?.json ?? .null),
         ]
         if !processes.isEmpty {
             members.append(
@@ -156,7 +152,7 @@ extension BenchResult {
                         processes.map { process in
                             .object([
                                 ("program", .string(process.name)), ("times", process.times?.json ?? .null),
-                                ("peak_bytes", process.peakBytes.map(JSONValue.integer) ?? .null),
+                                ("peak", process.peak?.json ?? .null),
                                 ("ratio", ratio(process).map(JSONValue.real) ?? .null),
                                 ("problem", process.problem.map(JSONValue.string) ?? .null),
                             ])
@@ -166,6 +162,10 @@ extension BenchResult {
         if let error { members.append(("error", error.json)) }
         return .object(members)
     }
+}
+
+extension BenchPeak {
+    fileprivate var json: JSONValue { .object([("bytes", .integer(bytes)), ("is_bound", .bool(isBound))]) }
 }
 
 extension BenchTimes {

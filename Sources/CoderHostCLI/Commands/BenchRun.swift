@@ -36,14 +36,17 @@ struct BenchRun {
                 progress.show(results.count, "\(operation.rawValue) \(picture.file)")
                 var result = BenchResult(picture: picture, operation: operation)
                 if operation == .encode, copy == nil { copy = makeCopy(of: picture, &result) }
-                if result.error == nil { measureProcesses(&result, operation == .encode ? copy ?? "" : picture.file) }
+                if result.problem == nil { measureProcesses(&result, operation == .encode ? copy ?? "" : picture.file) }
                 results.append(result)
             }
         }
-        for index in results.indices where Interruption.signal == nil && results[index].error == nil {
+        for index in results.indices where Interruption.signal == nil {
             progress.show(total + index, "\(results[index].operation.rawValue) \(results[index].picture.file)")
-            guard results[index].operation.worksInProcess else { continue }
-            do throws(CoderError) { results[index].own = try measureHere(results[index]) } catch {
+            do throws(CoderError) {
+                if results[index].operation.worksInProcess { results[index].own = try measureHere(results[index]) }
+                // What only failed as a process has no error of its own.
+                if let problem = results[index].problem { throw CoderError(.inputOutput, problem) }
+            } catch {
                 results[index].error = error
             }
         }
@@ -69,12 +72,11 @@ struct BenchRun {
     // MARK: As processes
 
     /// An uncompressed copy, which everybody can read.
-    private func makeCopy(of picture: BenchPicture, _ result: inout BenchResult) -> String? {
+    private func makeCopy(of picture: BenchPicture, _ result: inout BenchResult) -> String {
         let path = folder.file("copy-\(picture.order).\(picture.hasAlpha ? "pam" : "ppm")")
         let words = BenchOperation.convert.arguments(picture.file, output: path, settings)
-        guard let report = start([executablePath ?? ""] + words) else { return nil }
-        if report.status != 0 {
-            result.error = CoderError(.inputOutput, "it cannot be decoded for encode: \(complaint ?? "no reason given")")
+        if start([executablePath ?? ""] + words)?.status != 0 {
+            result.problem = complaint ?? "it cannot be decoded for encode"
         }
         return path
     }
@@ -104,7 +106,7 @@ struct BenchRun {
                     processes[index].problem = complaint ?? "it ended with \(report.status)"
                     continue
                 }
-                processes[index].peakBytes = max(processes[index].peakBytes ?? 0, report.peakBytes)
+                processes[index].peak = max(processes[index].peak ?? BenchPeak(), BenchPeak(report))
                 if round > 0 {
                     samples[index].append(
                         BenchTimes.Sample(processor: report.processorSeconds, wall: report.seconds))
@@ -114,8 +116,8 @@ struct BenchRun {
         for index in processes.indices where processes[index].problem == nil {
             processes[index].times = BenchTimes(samples[index])
         }
-        result.peakBytes = processes[0].peakBytes
-        if let problem = processes[0].problem { result.error = CoderError(.inputOutput, problem) }
+        result.peak = processes[0].peak
+        result.problem = processes[0].problem
         if !peers.isEmpty { result.processes = processes }
     }
 
@@ -124,7 +126,11 @@ struct BenchRun {
     }
 
     /// What the last process said was wrong.
-    private var complaint: String? { firstLine(of: folder.file("errors")) }
+    private var complaint: String? {
+        let lines = textLines(of: folder.file("errors"))
+        // Python says at the end what it is about.
+        return lines.first?.hasPrefix("Traceback") == true ? lines.last : lines.first
+    }
 }
 
 /// What one operation on one picture costs.
@@ -132,9 +138,11 @@ struct BenchResult {
     var picture: BenchPicture
     var operation: BenchOperation
     var own: BenchTimes?
-    var peakBytes: Int?
+    var peak: BenchPeak?
     /// `coderhost` first; empty where it is measured alone.
     var processes: [BenchProcess] = []
+    /// What this program said as a process of its own, where it failed.
+    var problem: String?
     var error: CoderError?
 
     /// Pixels that are looked at: of all frames where all are decoded.
@@ -155,8 +163,24 @@ struct BenchResult {
 struct BenchProcess {
     var name: String
     var times: BenchTimes?
-    var peakBytes: Int?
+    var peak: BenchPeak?
     var problem: String?
+}
+
+/// The most memory that a process had.
+struct BenchPeak: Comparable {
+    var bytes = 0
+    /// Whether it was that or less.
+    var isBound = true
+
+    init() {}
+
+    init(_ report: ChildReport) {
+        bytes = report.peakBytes
+        isBound = report.peakIsBound
+    }
+
+    static func < (a: BenchPeak, b: BenchPeak) -> Bool { a.bytes < b.bytes }
 }
 
 /// Times of some runs.

@@ -23,7 +23,9 @@ enum CompareCommand: Command {
                     + "(default: nothing may differ)"),
             OptionSpecification(
                 "--diff", value: "FILE",
-                help: "write the absolute difference as a picture, of an animation that of its worst frame (default: none)"),
+                help:
+                    "write the absolute difference as a picture, of an animation that of its worst frame (default: "
+                    + "none)"),
             OptionSpecification(
                 "--amplify", value: "N", help: "how many times the difference is shown in --diff (default: 8)"),
             OptionSpecification(

@@ -133,9 +133,7 @@ struct CompareRun {
                 metric.rawValue, metric.text(frame.comparison), isAnimation ? "\(frame.index)" : "",
                 notes.joined(separator: "; "))
         }
-        // Spaces at the end of a line are nobody's.
-        let rows = table.lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
-        return [printable("\(a.file) and \(b.file): \(a.size), \(bits) bit\(many): \(verdict)")] + rows
+        return [printable("\(a.file) and \(b.file): \(a.size), \(bits) bit\(many): \(verdict)")] + table.lines
             + differences.map(printable)
     }
 
