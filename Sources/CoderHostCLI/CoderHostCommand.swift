@@ -6,9 +6,14 @@ import ImageModel
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
+<<<<<<< HEAD
         ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, FramesCommand.self,
         PlayCommand.self,
         ProgressiveCommand.self, DoctorCommand.self,
+=======
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, PlayCommand.self,
+        ProgressiveCommand.self, CompareCommand.self, BenchCommand.self, DoctorCommand.self,
+>>>>>>> compare
     ]
 
     static func main() {
@@ -71,6 +76,9 @@ struct CoderHostCommand {
             return .usage
         }
     }
+
+    /// Whether this build has a command.
+    static func has(_ name: String) -> Bool { find(name) != nil }
 
     private static func find(_ name: String) -> (any Command.Type)? {
         // The word ImageMagick's users type.

@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Help` {
-    static let commands = ["list", "info", "convert", "thumbnail", "frames", "play", "progressive", "doctor"]
+    static let commands = [
+        "list", "info", "convert", "thumbnail", "compare", "frames", "play", "progressive", "bench", "doctor",
+    ]
 
     @Test(arguments: commands)
     func `begins with examples that can be copied`(command: String) throws {

@@ -79,6 +79,27 @@ import Testing
         try check(small + [place.file("cut.jpg")], "arrival", status: 65)
     }
 
+    @Test func `holds for how far pictures are apart`() throws {
+        let place = TemporaryDirectory()
+
+        try check(["compare", "--json", "pictures/f.png", "pictures/f.ppm"], "comparison")
+        let far = ["compare", "--json", "pictures/rgba.png", "pictures/f.jpg", "--diff", place.file("d.png")]
+        try check(far + ["--within", "max=300"], "comparison")
+        let sizes = ["compare", "--json", "pictures/f.png", "pictures/photo.png", "--metric", "max"]
+        try check(sizes, "comparison", status: 1)
+        let animations = ["compare", "--json", "pictures/three-frames.gif", "pictures/three-frames.webp"]
+        try check(animations, "comparison", status: 1)
+        try check(["compare", "--json", "pictures/f.png", "nowhere"], "failure", status: 66)
+    }
+
+    @Test func `holds for what was measured`() throws {
+        let all = ["bench", "--json", "--runs", "1", "pictures/f.png"]
+
+        try check(all + ["--ops", "info,decode,convert,encode", "--against", "vips,pillow,magick"], "bench")
+        try check(all + ["hostile/noise", "--ops", "decode"], "bench", status: 1)
+        try check(["bench", "--json", "hostile/noise"], "failure", status: 65)
+    }
+
     @Test func `holds for what play tells at its end`() throws {
         let script = "exec '\(Repository.products)/coderhost' play --json --protocol ascii --loop 1 three-frames.gif"
         let result = try run(

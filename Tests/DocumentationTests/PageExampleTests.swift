@@ -1,6 +1,7 @@
 import CoderHost
 import Foundation
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
@@ -15,6 +16,7 @@ private typealias Sink = FileSink
     @Test(
         arguments: [
             ("playing", "Animation"), ("writing", "Animation"), ("making", "Animation"), ("folders", "CoderHost"),
+            ("comparing", "Measuring"),
         ])
     func `are the code that is compiled here`(name: String, page: String) throws {
         let source = Markdown(Self.file).lines
@@ -43,6 +45,24 @@ private typealias Sink = FileSink
         let host = CoderHost(configuration: HostConfiguration(directories: folders))
         // folders ends
         return host
+    }
+
+    @Test func `compare two pictures`() throws {
+        #expect(try Self.compare(Self.makeHost()).isSame)
+    }
+
+    private static func compare(_ host: Host) throws -> PictureComparison {
+        func ImageSource(path: String) throws -> Source {
+            try Source(path: Repository.fixture(path == "a.png" ? "pictures/rgba.png" : "pictures/rgba.webp"))
+        }
+        func print(_: Any...) {}
+        // comparing begins
+        let a = try host.manager.decode(try ImageSource(path: "a.png")).pixels
+        let b = try host.manager.decode(try ImageSource(path: "b.webp")).pixels
+        let comparison = try PictureComparison(a, b)
+        print(comparison.psnr, comparison.ssim ?? 1, comparison.maximum)
+        // comparing ends
+        return comparison
     }
 
     private static func makeHost() -> Host {

@@ -5,7 +5,7 @@ import ImageModel
 /// - Source: `sysexits.h`, as the table of errors in the documentation assigns them.
 enum ExitCode: Int32 {
     case success = 0
-    /// Some inputs of a batch failed.
+    /// Some inputs of a batch failed; `compare`: the pictures differ.
     case partialFailure = 1
     case usage = 64
     case data = 65

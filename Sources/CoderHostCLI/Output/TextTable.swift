@@ -15,7 +15,8 @@ struct TextTable {
                 line += cell
                 if column < columns - 1 { line += String(repeating: " ", count: widths[column] - cell.count + 2) }
             }
-            return line
+            // An empty last cell leaves no spaces behind.
+            return String(line.reversed().drop { $0 == " " }.reversed())
         }
     }
 }

@@ -1,0 +1,38 @@
+import Glibc
+
+/// The machine, as far as it matters for a measurement.
+package enum Machine {
+    /// Processors that work now.
+    package static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+    /// What the processor calls itself; nil where the kernel does not say.
+    package static var processorName: String? {
+        guard let file = try? File(reading: "/proc/cpuinfo"), let bytes = try? file.bytes(at: 0, count: 4096) else {
+            return nil
+        }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix("model name") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            return String(line[line.index(after: colon)...].drop { $0 == " " })
+        }
+        return nil
+    }
+
+    /// The most memory that this process has had; nil where the kernel does not say.
+    static var ownPeakBytes: Int? {
+        guard let file = try? File(reading: "/proc/self/status"), let bytes = try? file.bytes(at: 0, count: 4096)
+        else { return nil }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix("VmHWM:") {
+            // "VmHWM:     1234 kB"
+            return line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }.map {
+                $0 * 1024
+            }
+        }
+        return nil
+    }
+
+    /// Processes that wanted to run during the last minute, on average.
+    package static var load: Double? {
+        var load = 0.0
+        return unsafe getloadavg(&load, 1) == 1 ? load : nil
+    }
+}

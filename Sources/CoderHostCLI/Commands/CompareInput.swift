@@ -1,0 +1,43 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+
+/// One of the two files that are compared.
+struct CompareInput {
+    let file: String
+    let session: DecodeSession
+    let profile: [UInt8]
+    /// Whether there is a second frame.
+    let isAnimation: Bool
+
+    init(_ file: String, _ host: CoderHost, coder: String?) throws(CoderError) {
+        self.file = file
+        let source = try ImageSource(path: file, limits: host.manager.limits)
+        session = try host.manager.openSession(source, forcing: coder)
+        profile = try session.metadata().first { $0.kind == .icc }?.bytes ?? []
+        isAnimation = try session.frameInfo(1) != nil
+    }
+
+    /// As it is seen, upright.
+    var size: PixelSize { session.pendingOrientation.applied(to: session.info.size) }
+
+    func frameCount() throws(CoderError) -> Int { isAnimation ? try session.frames().count : 1 }
+
+    /// A frame as it is seen, upright.
+    func picture(_ index: Int) throws(CoderError) -> PixelBuffer {
+        let pixels = index == 0 && !isAnimation ? try session.decodeImage() : try session.decodeFrame(index).pixels
+        return try PixelConverter.upright(pixels, session.pendingOrientation)
+    }
+
+    func json(_ frameCount: Int) -> JSONValue {
+        .object([
+            ("file", .string(file)), ("format", .string(session.format.id)), ("width", .integer(size.width)),
+            ("height", .integer(size.height)), ("frame_count", .integer(frameCount)),
+        ])
+    }
+
+    /// Whether both say the same about their colours.
+    func describesColors(as other: CompareInput) -> Bool {
+        profile == other.profile && session.info.color.codePoints == other.session.info.color.codePoints
+    }
+}

@@ -1,0 +1,133 @@
+import CoderHost
+import ImageProcessing
+
+/// A number that says how far two pictures are apart.
+enum CompareMetric: String, CaseIterable {
+    case psnr, ssim, max, mae, count
+
+    func value(of comparison: PictureComparison) -> Double {
+        switch self {
+        case .psnr: comparison.psnr
+        case .ssim: comparison.ssim ?? 1
+        case .max: Double(comparison.maximum)
+        case .mae: comparison.meanAbsoluteError
+        case .count: Double(comparison.differingPixels)
+        }
+    }
+
+    /// Whether a larger value means that the pictures are closer.
+    var growsWithLikeness: Bool { self == .psnr || self == .ssim }
+
+    func isWorse(_ a: PictureComparison, than b: PictureComparison) -> Bool {
+        growsWithLikeness ? value(of: a) < value(of: b) : value(of: a) > value(of: b)
+    }
+
+    static func named(_ word: some StringProtocol) throws(UsageError) -> CompareMetric {
+        if let metric = CompareMetric(rawValue: word.lowercased()) { return metric }
+        let names = allCases.map(\.rawValue)
+        throw UsageError(
+            "there is no metric \(word)",
+            hint: OptionCheck.nearest(word.lowercased(), names).map { "did you mean \($0)?" }
+                ?? "metrics: \(names.joined(separator: ", "))")
+    }
+
+    /// A comma-separated list; all where nothing was asked for.
+    static func list(_ texts: [String]) throws(UsageError) -> [CompareMetric] {
+        var wanted: Set<CompareMetric> = []
+        for text in texts {
+            for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+                wanted.insert(try named(word))
+            }
+        }
+        return wanted.isEmpty ? allCases : allCases.filter(wanted.contains)
+    }
+
+    // MARK: Text
+
+    func text(_ comparison: PictureComparison) -> String {
+        switch self {
+        case .psnr: comparison.isSame ? "inf dB" : decimals(comparison.psnr, 2) + " dB"
+        case .ssim: decimals(comparison.ssim ?? 1, 5)
+        case .max: "\(comparison.maximum)"
+        case .mae: decimals(comparison.meanAbsoluteError, 4)
+        case .count: "\(comparison.differingPixels)"
+        }
+    }
+
+    func note(_ comparison: PictureComparison) -> String {
+        switch self {
+        case .max:
+            guard let place = comparison.place else { return "" }
+            return "at \(place.x),\(place.y) in \(place.channelName)"
+        case .count:
+            let total = comparison.size.width * comparison.size.height
+            return "of \(total) pixels, \(decimals(Double(comparison.differingPixels) * 100 / Double(total), 2)) %"
+        default: return ""
+        }
+    }
+
+    func json(_ comparison: PictureComparison) -> JSONValue {
+        switch self {
+        case .psnr: comparison.isSame ? .null : .real(comparison.psnr)
+        case .ssim: .real(comparison.ssim ?? 1)
+        case .max:
+            .object([
+                ("value", .integer(comparison.maximum)), ("x", comparison.place.map { .integer($0.x) } ?? .null),
+                ("y", comparison.place.map { .integer($0.y) } ?? .null),
+                ("channel", comparison.place.map { .string($0.channelName) } ?? .null),
+            ])
+        case .mae: .real(comparison.meanAbsoluteError)
+        case .count: .integer(comparison.differingPixels)
+        }
+    }
+}
+
+extension PictureComparison.Place {
+    var channelName: String { ["red", "green", "blue", "alpha"][channel] }
+}
+
+/// A number with so many digits behind the point.
+func decimals(_ value: Double, _ digits: Int) -> String {
+    var power = 1.0
+    for _ in 0..<digits { power *= 10 }
+    let scaled = (abs(value) * power).rounded()
+    guard scaled < 1e15 else { return JSONValue.real(value).text }
+    let number = Int(scaled)
+    let (whole, rest) = number.quotientAndRemainder(dividingBy: Int(power))
+    let fraction = String(rest)
+    let sign = value < 0 && number > 0 ? "-" : ""
+    return digits == 0
+        ? "\(sign)\(whole)" : "\(sign)\(whole)." + String(repeating: "0", count: digits - fraction.count) + fraction
+}
+
+/// How far pictures may be apart: the least likeness, or the greatest difference.
+struct CompareBound {
+    var metric: CompareMetric
+    var limit: Double
+
+    func holds(_ comparison: PictureComparison) -> Bool {
+        let value = metric.value(of: comparison)
+        return metric.growsWithLikeness ? value >= limit : value <= limit
+    }
+
+    var text: String {
+        "\(metric.growsWithLikeness ? "at least" : "at most") \(JSONValue.real(limit).text)"
+    }
+
+    /// The values of `--within`: `psnr=40,max=3`.
+    static func list(_ texts: [String]) throws(UsageError) -> [CompareBound] {
+        var bounds: [CompareBound] = []
+        for text in texts {
+            for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+                let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let metric = try CompareMetric.named(pair[0])
+                guard pair.count == 2, let limit = Double(String(pair[1])), limit.isFinite, limit >= 0 else {
+                    throw UsageError(
+                        "--within \"\(part)\" is not of the form metric=number", hint: "for example psnr=40,max=3")
+                }
+                bounds.append(CompareBound(metric: metric, limit: limit))
+            }
+        }
+        return bounds
+    }
+}
