@@ -45,14 +45,17 @@ PIXEL_WIDEST(pixel_words_add, (const int16_t *source, uint32_t *sums, uint64_t s
 PIXEL_INLINE void bin(
     const uint32_t *sums, int16_t *target, uint64_t width, uint64_t channels, uint64_t factor, uint64_t rows,
     int32_t one_step) {
+    uint64_t last = 0, share = 0;
     for (uint64_t x = 0; x < width; x += factor, target += channels) {
         const uint64_t pixels = width - x < factor ? width - x : factor;
         uint64_t totals[4] = {0, 0, 0, 0};
         for (uint64_t p = 0; p < pixels; p++, sums += channels) {
             for (uint64_t c = 0; c < channels; c++) totals[c] += sums[c];
         }
-        const double scale = (double)one_step / (double)(pixels * rows);
-        for (uint64_t c = 0; c < channels; c++) target[c] = (int16_t)((double)totals[c] * scale + 0.5);
+        /* A division by a whole number of which most pixels have the same, as a multiplication. */
+        if (pixels != last) share = ((uint64_t)one_step << 32) / (pixels * rows);
+        last = pixels;
+        for (uint64_t c = 0; c < channels; c++) target[c] = (int16_t)((totals[c] * share + (1u << 31)) >> 32);
     }
 }
 

@@ -51,6 +51,11 @@ package struct RowConverter {
     private let from: PixelFormat
     private let to: PixelFormat
     private let background: RGBAColor
+    /// One call for the whole row, for pairs that have it.
+    private let kernel: RowKernel?
+
+    /// Whether a whole row is one call.
+    var hasKernel: Bool { kernel != nil }
 
     package init(from: PixelFormat, to: PixelFormat, background: RGBAColor) throws(CoderError) {
         guard from.numeric == .unorm, to.numeric == .unorm else {
@@ -62,10 +67,19 @@ package struct RowConverter {
         self.from = from
         self.to = to
         self.background = background
+        kernel = RowKernel(from: from, to: to, background: background)
     }
 
     package func convert(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
-        if convertFast(source, &target, count: count) { return }
+        if let kernel {
+            kernel.convert(source, &target, count: count)
+        } else {
+            convertPixels(source, &target, count: count)
+        }
+    }
+
+    /// Every pair of formats, pixel by pixel; what the kernels must agree with.
+    func convertPixels(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) {
         for x in 0..<count {
             var pixel = load(source, x)
             if from.alpha == .premultiplied && to.alpha != .premultiplied { pixel.unpremultiply() }
@@ -73,40 +87,6 @@ package struct RowConverter {
             if to.alpha == .premultiplied && from.alpha != .premultiplied { pixel.premultiply() }
             store(pixel, &target, x)
         }
-    }
-
-    /// The pairs that real files need most; each a loop without decisions.
-    private func convertFast(_ source: RawSpan, _ target: inout MutableRawSpan, count: Int) -> Bool {
-        switch (from.channels, from.bits, to.channels, to.bits) {
-        case (.rgb, 8, .rgba, 8):
-            for x in 0..<count {
-                target.setByte(x * 4, source.byte(at: x * 3))
-                target.setByte(x * 4 + 1, source.byte(at: x * 3 + 1))
-                target.setByte(x * 4 + 2, source.byte(at: x * 3 + 2))
-                target.setByte(x * 4 + 3, 255)
-            }
-        case (.rgba, 8, .rgb, 8) where !from.hasTransparency:
-            for x in 0..<count {
-                target.setByte(x * 3, source.byte(at: x * 4))
-                target.setByte(x * 3 + 1, source.byte(at: x * 4 + 1))
-                target.setByte(x * 3 + 2, source.byte(at: x * 4 + 2))
-            }
-        case (.gray, 8, .rgb, 8):
-            for x in 0..<count {
-                let value = source.byte(at: x)
-                target.setByte(x * 3, value)
-                target.setByte(x * 3 + 1, value)
-                target.setByte(x * 3 + 2, value)
-            }
-        case (let a, 16, let b, 8) where a == b && from.alpha == to.alpha:
-            for index in 0..<count * from.channels.count {
-                target.setByte(index, UInt8(truncatingIfNeeded: source.native(at: index * 2, as: UInt16.self) >> 8))
-            }
-        case (let a, 8, let b, 8) where a == b && !from.hasTransparency && to.alpha != .premultiplied:
-            target.copy(source)
-        default: return false
-        }
-        return true
     }
 
     /// One pixel as 16 bit RGBA.
