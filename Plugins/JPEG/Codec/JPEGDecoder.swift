@@ -8,11 +8,12 @@ public import ImageModel
 /// was read of it stays until the session ends, so that another format or reduction costs one pass over it.
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
-public final class JPEGDecoder: ImageDecoder {
+public final class JPEGDecoder: ThumbnailDecoder {
     private let session: DecoderSession
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
+    private var thumbnails: [JPEGThumbnail] = []
     private var run: Run?
 
     /// The state of a decode that may be called again, while the source grows or with another request.
@@ -55,10 +56,11 @@ public final class JPEGDecoder: ImageDecoder {
         let header = try begin().header
         guard let native = header.native else { throw .unsupported("a picture of \(header.components) components") }
         let metadata = JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes)
+        thumbnails = JPEGThumbnail.all(metadata.markers, of: header.size, session)
         let image = ImageInfo(
             size: header.size, nativeFormat: native, orientation: try metadata.orientation(), isLossy: true,
             color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density,
-            decodesRows: true)
+            thumbnailCount: thumbnails.count, decodesRows: true)
         self.image = image
         return image
     }
@@ -66,6 +68,17 @@ public final class JPEGDecoder: ImageDecoder {
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         _ = try readHeader()
         return try JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes).blobs(warn: session.host.warn)
+    }
+
+    public func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? {
+        _ = try readHeader()
+        return thumbnails.indices.contains(index) ? thumbnails[index].info : nil
+    }
+
+    public func decodeThumbnail(at index: Int, into surface: borrowing Surface) throws(CoderError) {
+        _ = try readHeader()
+        guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no such thumbnail") }
+        try thumbnails[index].decode(into: surface, session)
     }
 
     public var pixelFormats: [PixelFormat] {
