@@ -246,6 +246,10 @@ OFFSET(cpi_thumbnail_api, info, 16);
 OFFSET(cpi_thumbnail_api, decode, 24);
 SIZE(cpi_thumbnail_api, 32);
 
+OFFSET(cpi_thumbnail_encode_api, table, 0);
+OFFSET(cpi_thumbnail_encode_api, add, 16);
+SIZE(cpi_thumbnail_encode_api, 24);
+
 /* Appended by 1.1 */
 #if CPI_TARGET_MINOR >= 1
 

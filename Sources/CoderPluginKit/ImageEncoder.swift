@@ -40,6 +40,17 @@ extension ImageEncoder {
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { false }
 }
 
+/// An encoder of a format that can hold a small version of the picture.
+public protocol ThumbnailEncoder: ImageEncoder {
+    /// Takes a small version of the picture to embed, before the first frame; the surface is valid only during the call.
+    ///
+    /// - Shape: gray8 or rgb8, turned as the frame will be.
+    /// - Throws: `.unsupported(…)` where this picture cannot have one; the session goes on without.
+    ///
+    /// The corresponding C function is `cpi_thumbnail_encode_api.add`.
+    func addThumbnail(pixels surface: borrowing Surface) throws(CoderError)
+}
+
 /// What an encoder is given at its start.
 public struct EncoderSession {
     public let options: CoderOptions

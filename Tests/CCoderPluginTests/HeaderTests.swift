@@ -84,10 +84,11 @@ struct Dialect: Sendable, CustomTestStringConvertible {
         #expect(unsafe cpi_tag(id) == tag)
     }
 
-    @Test func `states the tag that belongs to the thumbnail extension`() throws {
+    @Test(arguments: ["CPI_EXT_THUMBNAIL", "CPI_EXT_THUMBNAIL_ENCODE"])
+    func `states the tag that belongs to an extension`(name: String) throws {
         let source = """
             #include <coder_plugin.h>
-            int main(void) { return cpi_tag(CPI_EXT_THUMBNAIL) != CPI_EXT_THUMBNAIL_TAG; }
+            int main(void) { return cpi_tag(\(name)) != \(name)_TAG; }
             """
         let folder = TemporaryDirectory()
         let program = folder.file("tag")

@@ -32,7 +32,7 @@ import Testing
             }
         }
 
-        #expect(declared.count == 24)
+        #expect(declared.count == 25)
         #expect(Set(declared) == Set(Self.frozen.keys.filter { !$0.contains(".") }))
     }
 

@@ -112,6 +112,9 @@ enum SwiftView {
         unsafe view(
             cpi_thumbnail_api.self,
             ("table", \.table), ("info", \.info), ("decode", \.decode)),
+        unsafe view(
+            cpi_thumbnail_encode_api.self,
+            ("table", \.table), ("add", \.add)),
     ]
 
     private static func view<T>(_ type: T.Type, _ fields: (name: String, path: PartialKeyPath<T>)...) -> Struct {

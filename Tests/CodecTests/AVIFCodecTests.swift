@@ -77,12 +77,36 @@ private enum Motion {
         #expect(exact[0] <= 6 && exact[1] <= 6)
     }
 
+    @Test(arguments: [10, 12]) func `of more than eight bits fill sixteen`(bits: Int) throws {
+        let wide = try decoder(try fixture("avif/ramp-\(bits)bit.avif"))
+        #expect(try wide.readHeader().bitDepth == bits && wide.readHeader().nativeFormat == .rgb16)
+        let pixels = try picture(wide)
+        // What avifdec 0.11.1 writes: three lines, then samples of two bytes, the higher one first.
+        let expected = Array(try fixture("avif/ramp-\(bits)bit.ppm").dropFirst(15))
+        var largest = 0
+        for y in 0..<16 {
+            pixels.withRow(y) { row in
+                for x in 0..<72 {
+                    let place = (y * 72 + x) * 2
+                    let want = Int(expected[place]) << 8 | Int(expected[place + 1])
+                    let got = Int(unsafe row.unsafeLoad(fromByteOffset: x * 2, as: UInt16.self))
+                    largest = max(largest, abs(got - want))
+                }
+            }
+        }
+        #expect(largest <= 1)
+    }
+
     @Test func `of gray in the limited range fill the full one`() throws {
         let gray = try decoder(try fixture("avif/gray-limited-range.avif"))
         #expect(try gray.readHeader().nativeFormat == .gray8)
         let pixels = PixelDigest.rgba8(try picture(gray))
         let luma = stride(from: 0, to: pixels.count, by: 4).map { pixels[$0] }
         #expect(try #require(luma.min()) <= 4 && #require(luma.max()) >= 250)
+        // Of (Y - 16) * 255 / 219, rounded and cut to 0 ... 255, for the luma that avifdec 0.11.1 writes as Y4M.
+        #expect(
+            PixelDigest.of(try picture(decoder(fixture("avif/gray-limited-range.avif"))))
+                == "d339f8c702ef55a85f27017e6ed72a5ce1afbb6aecbf9cc5af6d2788a67ac1d4")
         #expect(PixelDigest.rgba8(try picture(gray, as: .rgba8)) == pixels)
     }
 

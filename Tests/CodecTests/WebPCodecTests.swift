@@ -94,11 +94,54 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         let decoder = try WebPDecoder(session(file("lossy.webp")))
         _ = try decoder.readHeader()
 
-        #expect(decoder.reducedSize(atLeast: PixelSize(13, 9), of: size) == PixelSize(13, 9))
+        #expect(decoder.reducedSize(atLeast: PixelSize(13, 9), of: size) == PixelSize(20, 12))
+        #expect(decoder.reducedSize(atLeast: PixelSize(13, 8), of: size) == PixelSize(14, 8))
+        #expect(decoder.reducedSize(atLeast: PixelSize(1, 1), of: size) == PixelSize(2, 1))
+        #expect(decoder.reducedSize(atLeast: PixelSize(21, 9), of: size) == size)
         #expect(decoder.reducedSize(atLeast: PixelSize(41, 9), of: size) == size)
         #expect(
             try decode(file("lossy.webp"), to: .rgb8, reducedTo: PixelSize(13, 9))
                 == samples("lossy-13x9.ppm", PixelSize(13, 9), 3))
+    }
+
+    @Test(arguments: ["lossy", "lossless", "lossless-alpha"])
+    func `makes of each square its mean, weighted by alpha`(name: String) throws {
+        let format: PixelFormat = name == "lossy" ? .rgb8 : .rgba8
+        let channels = format.bytesPerPixel
+        let large = try decode(file("\(name).webp"), to: format)
+        let small = try decode(file("\(name).webp"), to: format, reducedTo: PixelSize(20, 12))
+        /// Where the format has few colour samples, only brightness can be told of a square (BT.601).
+        func brightness(_ color: [Int]) -> [Int] {
+            name == "lossy" ? [(299 * color[0] + 587 * color[1] + 114 * color[2]) / 1000] : color
+        }
+        var largest = 0
+        for y in 0..<12 {
+            for x in 0..<20 {
+                let square = [0, 1, 40, 41].map { (y * 80 + x * 2 + $0) * channels }
+                let weights = square.map { channels == 4 ? Int(large[$0 + 3]) : 1 }
+                let weight = weights.reduce(0, +)
+                // Colours behind little alpha have too few steps to be compared.
+                if channels == 4, weight < 4 * 64 { continue }
+                let mean = (0..<3).map { channel in
+                    zip(square, weights).reduce(0) { $0 + Int(large[$1.0 + channel]) * $1.1 } / weight
+                }
+                let got = (0..<3).map { Int(small[(y * 20 + x) * channels + $0]) }
+                let off = zip(brightness(mean), brightness(got)).map { abs($0 - $1) }
+                largest = max(largest, off.max() ?? 0)
+            }
+        }
+        #expect(largest <= 3)
+    }
+
+    @Test func `does not scale lossy colours that are hidden by alpha`() throws {
+        let decoder = try WebPDecoder(session(file("lossy-alpha.webp")))
+        #expect(decoder.reducedSize(atLeast: PixelSize(5, 5), of: try decoder.readHeader().size) == size)
+        let small = Surface(try PixelBuffer(size: PixelSize(20, 12), format: .rgba8))
+        var code: CoderError.Code?
+        do throws(CoderError) {
+            _ = try decoder.decode(DecodeRequest(reducedSize: PixelSize(20, 12)), into: small)
+        } catch { code = error.code }
+        #expect(code == .misuse)
     }
 
     @Test func `shows the first frame of an animation at its place`() throws {

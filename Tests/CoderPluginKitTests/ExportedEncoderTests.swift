@@ -59,6 +59,37 @@ import Testing
         #expect(encoder.addFrame(pixels) == CPI_OK)
     }
 
+    @Test func `takes a thumbnail before the first frame`() {
+        let sink = FakeSink()
+        let encoder = EncoderProbe(sink)
+        #expect(encoder.knows("coderhost.thumbnail-encode/1"))
+        #expect(!encoder.knows("coderhost.thumbnail-encode/2"))
+        #expect(!encoder.knows("coderhost.thumbnail/1"))
+        _ = encoder.begin(EncoderProbe.info(2, 2))
+
+        #expect(encoder.addThumbnail(Canvas(1, 1)) == CPI_OK)
+        #expect(sink.bytes.last == 0xEE)
+        #expect(encoder.addThumbnail(Canvas(3, 1)) == CPI_UNSUPPORTED)
+        #expect(encoder.error[\.code] == CPI_UNSUPPORTED)
+        #expect(encoder.addFrame(pixels) == CPI_OK)
+        #expect(encoder.addThumbnail(Canvas(1, 1)) == CPI_MISUSE)
+    }
+
+    @Test func `refuses thumbnails that are out of sequence, of another format or damaged`() {
+        func begun() -> EncoderProbe {
+            let encoder = EncoderProbe(FakeSink())
+            _ = encoder.begin(EncoderProbe.info(2, 2))
+            return encoder
+        }
+
+        #expect(EncoderProbe(FakeSink()).addThumbnail(Canvas(1, 1)) == CPI_MISUSE)
+        #expect(begun().addThumbnail(Canvas(1, 1, channels: CPI_CHANNELS_RGBA, bytesPerPixel: 4)) == CPI_MISUSE)
+        #expect(begun().addThumbnail(Canvas(1, 1, channels: CPI_CHANNELS_RGB, bytesPerPixel: 3)) == CPI_OK)
+        let damaged = begun()
+        #expect(damaged.addThumbnail(Canvas(2, 1)) == CPI_CORRUPT)
+        #expect(damaged.addFrame(pixels) == CPI_CORRUPT)
+    }
+
     @Test func `ends after metadata that is damaged`() {
         let encoder = EncoderProbe(FakeSink())
         _ = encoder.begin(EncoderProbe.info(2, 2))

@@ -151,7 +151,7 @@ private final class ToyAnimationDecoder: AnimationDecoder {
     }
 }
 
-private final class ToyEncoder: ImageEncoder {
+private final class ToyEncoder: ThumbnailEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
@@ -170,6 +170,12 @@ private final class ToyEncoder: ImageEncoder {
         if blob.kind == .xmp { throw .unsupported("XMP") }
         if blob.kind == .exif { throw .corrupt("the Exif block is damaged") }
         return blob.kind == .text && blob.key == "note" && blob.bytes == [1, 2]
+    }
+
+    func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
+        if surface.size.width > 2 { throw .unsupported("a thumbnail as large as that") }
+        if surface.size.width > 1 { throw .corrupt("the thumbnail is damaged") }
+        try sink?.write([0xEE])
     }
 
     func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {

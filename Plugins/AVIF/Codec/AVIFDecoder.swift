@@ -8,7 +8,7 @@ public import ImageModel
 /// for show. Every frame is a full canvas that replaces the one before; what it depends on is decoded here.
 ///
 /// - Source: AV1 Image File Format 1.1; ISO/IEC 23008-12:2022 (HEIF); ISO/IEC 14496-12:2022.
-public final class AVIFDecoder: AnimationDecoder {
+public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
     private let session: DecoderSession
     private var opened: Opened?
     /// The frame that `nextFrame` answers next.
@@ -23,6 +23,7 @@ public final class AVIFDecoder: AnimationDecoder {
         let picture: Picture
         let track: Track?
         let info: ImageInfo
+        let thumbnails: [Thumbnail]
     }
 
     public init(_ session: DecoderSession) throws(CoderError) { self.session = session }
@@ -60,14 +61,19 @@ public final class AVIFDecoder: AnimationDecoder {
         let allowed = session.limits.maxPixels > 0 ? session.limits.maxPixels : .max
         try reader.restart(maxPixels: min(area * 8 + 65_536, allowed))
 
+        let thumbnails = ThumbnailPlace.all(in: session.source).compactMap {
+            Thumbnail($0, of: picture.stored, session)
+        }
         let track = isSequence ? Track.shown(in: session.source) : nil
         let frames = Int(facts.frames)
         let info = ImageInfo(
             size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
             orientation: storedOrientation(), orientationApplied: true, frameCount: frames,
             loopCount: frames > 1 ? track?.loopCount ?? .unknown : .unknown, isAnimated: frames > 1, isLossy: true,
-            color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile))
-        let made = Opened(reader: reader, picture: picture, track: frames > 1 ? track : nil, info: info)
+            color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile),
+            thumbnailCount: thumbnails.count)
+        let made = Opened(
+            reader: reader, picture: picture, track: frames > 1 ? track : nil, info: info, thumbnails: thumbnails)
         opened = made
         return made
     }
@@ -114,6 +120,17 @@ public final class AVIFDecoder: AnimationDecoder {
         return nil
     }
 
+    public func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? {
+        let thumbnails = try open().thumbnails
+        return thumbnails.indices.contains(index) ? thumbnails[index].info : nil
+    }
+
+    public func decodeThumbnail(at index: Int, into surface: borrowing Surface) throws(CoderError) {
+        let thumbnails = try open().thumbnails
+        guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no such thumbnail") }
+        try thumbnails[index].decode(into: surface, session)
+    }
+
     // MARK: Frames
 
     public func nextFrame() throws(CoderError) -> FrameInfo? {
@@ -157,16 +174,7 @@ public final class AVIFDecoder: AnimationDecoder {
         }
         try advance(to: frame, opened)
         guard opened.reader.knowsColors else { throw .unsupported("a matrix of constant luminance or of ICtCp") }
-        // Every strip but the first begins with an odd row: see avif_shim_convert.
-        var row = 0
-        while row < picture.stored.height {
-            try session.host.checkCancellation()
-            let end = min(row + (row == 0 ? 65 : 64), picture.stored.height)
-            try opened.reader.convert(
-                row..<end, picture.part, turns: picture.turns, mirror: picture.mirror, into: surface)
-            session.host.progress(end, of: picture.stored.height)
-            row = end
-        }
+        try opened.reader.convert(picture, into: surface, session.host)
         return .complete
     }
 

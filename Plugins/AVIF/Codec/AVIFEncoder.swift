@@ -5,12 +5,13 @@ public import ImageModel
 ///
 /// libavif keeps the coded frames until the end, and nothing else grows: memory is that of the output and of the frames
 /// aom looks ahead.
-public final class AVIFEncoder: ImageEncoder {
+public final class AVIFEncoder: ThumbnailEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
     private var settings: EncodeSettings?
     private var blobs: [MetadataBlob] = []
+    private var thumbnail: ThumbnailItem?
     private var writer: AVIFWriter?
     private var clock: FrameClock?
 
@@ -49,6 +50,26 @@ public final class AVIFEncoder: ImageEncoder {
         return true
     }
 
+    public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
+        guard let info, let settings, writer == nil else { throw CoderError(.misuse, "a thumbnail comes too late") }
+        // MIAF (ISO/IEC 23000-22) has no picture whose thumbnail is the larger one.
+        guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
+            throw .unsupported("a thumbnail larger than the picture")
+        }
+        try session.host.checkCancellation()
+        let small = settings.ofThumbnail(isGray: surface.format.channels == .gray)
+        let writer = try AVIFWriter(small, timescale: 1)
+        // A profile is one of gray or of RGB.
+        for blob in blobs where blob.kind == .icc && surface.format.channels == info.nativeFormat.channels {
+            writer.add(blob)
+        }
+        try writer.add(surface, duration: 1)
+        let file = ByteSink()
+        try writer.finish(to: file) { _, _ in [] }
+        guard let item = ThumbnailItem(file: file.written) else { throw .unsupported("a thumbnail of this picture") }
+        thumbnail = item
+    }
+
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let settings, surface.size == info.size, surface.format == info.nativeFormat else {
             throw CoderError(.misuse, "the surface does not fit what was agreed")
@@ -71,9 +92,15 @@ public final class AVIFEncoder: ImageEncoder {
         }
         let isSequence = writer.frames > 1
         var isWritten = true
-        try writer.finish(to: sink) { boxes in
+        var isEmbedded = true
+        try writer.finish(to: sink) { boxes, count in
             if isSequence { isWritten = EditList(loopCount: info.loopCount).insert(into: &boxes) }
+            guard let thumbnail else { return [] }
+            let data = thumbnail.insert(into: &boxes, before: count)
+            isEmbedded = data != nil
+            return data ?? []
         }
+        if !isEmbedded { session.host.warn("the thumbnail could not be written down") }
         // A still does not tell time.
         if isSequence, let clock { warn(of: clock) }
         if info.isAnimated, !isSequence {

@@ -65,6 +65,32 @@ struct BoxEditor {
         bytes.insert(contentsOf: box, at: header.upperBound)
     }
 
+    /// Puts bytes at the end of a box and lets all around it grow; counts one entry more where the box has a count.
+    ///
+    /// Answers whether the box was there.
+    mutating func append(_ new: [UInt8], to path: StaticString..., countAt place: Int? = nil, of width: Int = 0) -> Bool
+    {
+        var range = bytes.indices
+        var sizes: [Int] = []
+        for type in path {
+            // ISO/IEC 14496-12 section 8.11.1: version and flags stand before the boxes in `meta`.
+            let inside = sizes.count == 1 ? range.dropFirst(4) : range
+            guard let box = boxes(in: inside).first(where: { $0.type == Box.type(type) }) else { return false }
+            sizes.append(box.payload.lowerBound - 8)
+            range = box.payload
+        }
+        if let place {
+            let end = range.lowerBound + place + width
+            guard end <= range.upperBound else { return false }
+            // The lowest bytes of the count; it stays far below what they hold.
+            let count = (Int(bytes[end - 2]) << 8 | Int(bytes[end - 1])) + 1
+            (bytes[end - 2], bytes[end - 1]) = (UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count))
+        }
+        for size in sizes { add(new.count, at: size) }
+        bytes.insert(contentsOf: new, at: range.upperBound)
+        return true
+    }
+
     // MARK: Finding
 
     private var movie: Range<Int>? { payload("moov", in: bytes.indices) }

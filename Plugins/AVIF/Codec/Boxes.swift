@@ -99,11 +99,17 @@ enum Container {
 
     /// The payload of the first such box at the top of the file; nil if it is not there, or not all of it.
     static func payload(_ type: StaticString, of source: ByteSource, atMost limit: Int) -> [UInt8]? {
+        guard let payload = range(of: type, in: source), payload.count <= limit,
+            payload.upperBound <= source.available
+        else { return nil }
+        return source.bytes(payload)
+    }
+
+    /// Where the payload of the first such box at the top of the file stands, as far as the box says.
+    static func range(of type: StaticString, in source: ByteSource) -> Range<Int>? {
         var reader = ByteReader(source)
         while let (found, payload) = try? header(&reader) {
-            if found == Box.type(type) {
-                return payload.count <= limit && payload.upperBound <= source.available ? source.bytes(payload) : nil
-            }
+            if found == Box.type(type) { return payload }
             reader.offset = payload.upperBound
         }
         return nil

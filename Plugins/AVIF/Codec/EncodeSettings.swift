@@ -3,15 +3,15 @@ internal import ImageModel
 
 /// What an encoding session was asked for, checked against what the format can do.
 struct EncodeSettings {
-    let isSingle: Bool
-    let isLossless: Bool
-    let quality: Int
-    let effort: Int
-    let depth: Int
-    let chroma: Int
+    private(set) var isSingle: Bool
+    private(set) var isLossless: Bool
+    private(set) var quality: Int
+    private(set) var effort: Int
+    private(set) var depth: Int
+    private(set) var chroma: Int
     let threads: Int
-    let keyInterval: Int
-    let codePoints: CodePoints
+    private(set) var keyInterval: Int
+    private(set) var codePoints: CodePoints
 
     init(_ session: EncoderSession, info: ImageInfo) throws(CoderError) {
         let options = session.options
@@ -50,6 +50,15 @@ struct EncodeSettings {
         let isGray = info.nativeFormat.channels == .gray
         self.chroma = isGray ? 400 : isLossless ? 444 : samples
         codePoints = Self.codePoints(info.color.codePoints, isLossless: isLossless, isGray: isGray)
+    }
+
+    /// The same for a small version of the picture: eight bits, a quarter of the colour samples, never lossless.
+    func ofThumbnail(isGray: Bool) -> EncodeSettings {
+        var small = self
+        (small.isSingle, small.isLossless, small.keyInterval) = (true, false, 0)
+        (small.depth, small.chroma, small.effort) = (8, isGray ? 400 : 420, min(effort, 3))
+        if small.codePoints.matrix == 0 { small.codePoints.matrix = 6 }
+        return small
     }
 
     /// What to write down: the source's primaries and transfer, and a matrix that libavif computes.

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -13,6 +14,14 @@ struct avif_shim_decoder {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0;
     bool is_complete = false;
+    // What the boxes are to look like elsewhere than in the file; see avif_shim_pretend.
+    struct {
+        uint64_t place = 0, count = 0;
+        uint8_t bytes[4] = {};
+    } changes[4];
+    int change_count = 0;
+    bool is_parsing = false;
+    std::unique_ptr<uint8_t[]> changed;
     std::unique_ptr<uint8_t[]> strip;
     uint64_t strip_size = 0;
 
@@ -68,9 +77,26 @@ int32_t report(avifResult result, const char *details, avif_shim_error *error)
 
 namespace {
 
+// Shows a copy of boxes that are to look different. All the changes lie in one box, so there is one copy.
+avifResult pretend(avif_shim_decoder &self, uint64_t offset, avifROData *out)
+{
+    for (int i = 0; i < self.change_count; i++) {
+        const auto &change = self.changes[i];
+        if (change.place < offset || change.place - offset + change.count > out->size) continue;
+        if (out->data != self.changed.get()) {
+            self.changed.reset(new (std::nothrow) uint8_t[out->size]);
+            if (!self.changed) return AVIF_RESULT_OUT_OF_MEMORY;
+            std::memcpy(self.changed.get(), out->data, out->size);
+            out->data = self.changed.get();
+        }
+        std::memcpy(self.changed.get() + (change.place - offset), change.bytes, change.count);
+    }
+    return AVIF_RESULT_OK;
+}
+
 avifResult read(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifROData *out)
 {
-    const auto self = static_cast<const avif_shim_decoder *>(io->data);
+    const auto self = static_cast<avif_shim_decoder *>(io->data);
     if (flags != 0) return AVIF_RESULT_IO_ERROR;
     const uint64_t rest = offset < self->count ? self->count - offset : 0;
     if (size > rest) {
@@ -80,7 +106,7 @@ avifResult read(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifRO
     }
     out->data = self->bytes + (size ? offset : 0);
     out->size = size;
-    return AVIF_RESULT_OK;
+    return self->is_parsing ? pretend(*self, offset, out) : AVIF_RESULT_OK;
 }
 
 void describe(const avif_shim_decoder &decoder, avif_shim_facts *facts)
@@ -149,9 +175,21 @@ void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t c
     decoder->io.sizeHint = 0;
 }
 
+void avif_shim_pretend(avif_shim_decoder *decoder, uint64_t place, const uint8_t *bytes, uint64_t count)
+{
+    if (decoder->change_count == 4 || count > 4) return;
+    auto &change = decoder->changes[decoder->change_count++];
+    change.place = place;
+    change.count = count;
+    std::copy(bytes, bytes + count, change.bytes);
+    avifDecoderSetSource(decoder->decoder, AVIF_DECODER_SOURCE_PRIMARY_ITEM);
+}
+
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error)
 {
+    decoder->is_parsing = true;
     const avifResult result = avifDecoderParse(decoder->decoder);
+    decoder->is_parsing = false;
     if (result != AVIF_RESULT_OK) return report(result, decoder->decoder->diag.error, error);
     describe(*decoder, facts);
     return avif_shim_ok;

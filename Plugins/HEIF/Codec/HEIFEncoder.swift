@@ -2,7 +2,7 @@ public import CoderPluginKit
 public import ImageModel
 
 /// Encodes a still picture as HEIC, with x265.
-public final class HEICEncoder: ImageEncoder {
+public final class HEICEncoder: ThumbnailEncoder {
     private let core: HEIFEncoder
 
     public init(_ session: EncoderSession) throws(CoderError) {
@@ -12,6 +12,9 @@ public final class HEICEncoder: ImageEncoder {
     public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] { core.formats(for: info) }
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) { try core.begin(info, to: sink) }
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { core.add(blob) }
+    public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
+        try core.addThumbnail(surface)
+    }
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         try core.add(surface)
     }
@@ -19,7 +22,7 @@ public final class HEICEncoder: ImageEncoder {
 }
 
 /// Encodes a still picture as AVIF, with aom.
-public final class AVIFEncoder: ImageEncoder {
+public final class AVIFEncoder: ThumbnailEncoder {
     private let core: HEIFEncoder
 
     public init(_ session: EncoderSession) throws(CoderError) {
@@ -29,6 +32,9 @@ public final class AVIFEncoder: ImageEncoder {
     public func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] { core.formats(for: info) }
     public func begin(_ info: ImageInfo, to sink: ByteSink) throws(CoderError) { try core.begin(info, to: sink) }
     public func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { core.add(blob) }
+    public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
+        try core.addThumbnail(surface)
+    }
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         try core.add(surface)
     }
@@ -43,6 +49,7 @@ final class HEIFEncoder {
     private var sink: ByteSink?
     private var info: ImageInfo?
     private var blobs: [MetadataBlob] = []
+    private var thumbnail: PixelBuffer?
     private var writer: HEIFWriter?
 
     init(_ session: EncoderSession, name: String, isAV1: Bool) {
@@ -82,6 +89,15 @@ final class HEIFEncoder {
         return true
     }
 
+    func addThumbnail(_ surface: borrowing Surface) throws(CoderError) {
+        guard let info, writer?.hasPicture == false else { throw CoderError(.misuse, "a thumbnail comes too late") }
+        // MIAF (ISO/IEC 23000-22) has no picture whose thumbnail is the larger one.
+        guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
+            throw .unsupported("a thumbnail larger than the picture")
+        }
+        thumbnail = try surface.copy()
+    }
+
     func add(_ surface: borrowing Surface) throws(CoderError) {
         guard let info, let writer, surface.size == info.size, surface.format == info.nativeFormat else {
             throw CoderError(.misuse, "the surface does not fit what was agreed")
@@ -89,10 +105,11 @@ final class HEIFEncoder {
         guard !writer.hasPicture else { throw .unsupported("more than one frame") }
         try session.host.checkCancellation()
         // RGB planes, then the coder's own beside the converted ones.
-        let bytes = (info.size.area ?? 0) * (surface.format.bits > 8 ? 2 : 1) * 9
+        let area = (info.size.area ?? 0) + (thumbnail?.size.area ?? 0)
+        let bytes = area * (surface.format.bits > 8 ? 2 : 1) * 9
         try session.host.reserve(bytes: bytes)
         defer { try? session.host.reserve(bytes: -bytes) }
-        try writer.encode(surface, profile: blobs.first { $0.kind == .icc }?.bytes ?? [])
+        try writer.encode(surface, thumbnail: thumbnail, profile: blobs.first { $0.kind == .icc }?.bytes ?? [])
         try session.host.checkCancellation()
     }
 

@@ -126,6 +126,25 @@ bool wants_thumbnail(const heif_shim_pixels &pixels, uint32_t bound)
     return bound >= 2 && longer > bound && uint64_t(shorter) * bound / longer >= 2;
 }
 
+// Codes one picture of the file.
+heif_error encode_item(const heif_shim_encoder &encoder, const heif_shim_pixels &pixels, const uint8_t *icc,
+                       uint64_t icc_count, const heif_encoding_options &options, Image &image, Handle &handle)
+{
+    heif_error result = make_image(pixels, encoder.settings, image);
+    if (result.code) return result;
+    Nclx nclx(heif_nclx_color_profile_alloc(), heif_nclx_color_profile_free);
+    result = describe_colors(nclx.get(), encoder.settings);
+    if (!result.code) result = heif_image_set_nclx_color_profile(image.get(), nclx.get());
+    if (!result.code && icc_count) {
+        result = heif_image_set_raw_color_profile(image.get(), "prof", icc, size_t(icc_count));
+    }
+    if (result.code) return result;
+    heif_image_handle *made = nullptr;
+    result = heif_context_encode_image(encoder.context, image.get(), encoder.encoder, &options, &made);
+    if (!result.code) handle.reset(made);
+    return result;
+}
+
 }
 
 int32_t heif_shim_encoder_new(const heif_shim_settings *settings, heif_shim_encoder **encoder,
@@ -145,40 +164,35 @@ int32_t heif_shim_encoder_new(const heif_shim_settings *settings, heif_shim_enco
     });
 }
 
-int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pixels, const uint8_t *icc,
-                         uint64_t icc_count, heif_shim_error *error)
+int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pixels, const heif_shim_pixels *thumbnail,
+                         const uint8_t *icc, uint64_t icc_count, heif_shim_error *error)
 {
     return guarded(error, [&] {
         const heif_shim_settings &settings = encoder->settings;
         const Lending lending(settings);
-        Image image(nullptr, heif_image_release);
-        heif_error result = make_image(*pixels, settings, image);
-        if (result.code) return report(result, error);
-
-        Nclx nclx(heif_nclx_color_profile_alloc(), heif_nclx_color_profile_free);
-        result = describe_colors(nclx.get(), settings);
-        if (!result.code) result = heif_image_set_nclx_color_profile(image.get(), nclx.get());
-        if (!result.code && icc_count) {
-            result = heif_image_set_raw_color_profile(image.get(), "prof", icc, size_t(icc_count));
-        }
-        if (result.code) return report(result, error);
-
         Options options(heif_encoding_options_alloc(), heif_encoding_options_free);
         options->save_two_colr_boxes_when_ICC_and_nclx_available = 1;
         // Without the code points nobody could tell how to undo the matrix.
         options->macOS_compatibility_workaround_no_nclx_profile = 0;
-        heif_image_handle *handle = nullptr;
-        result = heif_context_encode_image(
-            encoder->context, image.get(), encoder->encoder, options.get(), &handle);
+        Image image(nullptr, heif_image_release);
+        heif_error result = encode_item(*encoder, *pixels, icc, icc_count, *options, image, encoder->picture);
         if (result.code) return report(result, error);
-        encoder->picture.reset(handle);
 
-        if (!wants_thumbnail(*pixels, settings.thumbnail)) return 0;
         options->save_alpha_channel = 0;
-        heif_image_handle *small = nullptr;
-        result = heif_context_encode_thumbnail(
-            encoder->context, image.get(), handle, encoder->encoder, options.get(), int(settings.thumbnail), &small);
-        if (small) heif_image_handle_release(small);
+        if (thumbnail) {
+            Image small(nullptr, heif_image_release);
+            Handle handle(nullptr, heif_image_handle_release);
+            result = encode_item(*encoder, *thumbnail, icc, icc_count, *options, small, handle);
+            if (!result.code) {
+                // The two pictures change places in libheif (its issue 93): the first one becomes the thumbnail.
+                result = heif_context_assign_thumbnail(encoder->context, handle.get(), encoder->picture.get());
+            }
+        } else if (wants_thumbnail(*pixels, settings.thumbnail)) {
+            heif_image_handle *small = nullptr;
+            result = heif_context_encode_thumbnail(encoder->context, image.get(), encoder->picture.get(),
+                                                   encoder->encoder, options.get(), int(settings.thumbnail), &small);
+            if (small) heif_image_handle_release(small);
+        }
         return result.code ? report(result, error) : 0;
     });
 }

@@ -8,11 +8,12 @@ public import ImageModel
 /// was read of it stays until the session ends, so that another format or reduction costs one pass over it.
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
-public final class JPEGDecoder: ImageDecoder {
+public final class JPEGDecoder: ThumbnailDecoder {
     private let session: DecoderSession
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
+    private var thumbnails: [JPEGThumbnail] = []
     private var run: Run?
 
     /// The state of a decode that may be called again, while the source grows or with another request.
@@ -24,8 +25,23 @@ public final class JPEGDecoder: ImageDecoder {
         var row = 0
         var scans: JPEGScans
         var isAbsorbed = false
+        /// Whether scans are left out, so that what was read serves no other scale.
+        var isSkimmed = false
+        /// The bands of this run, where it is asked for such.
+        var bands: Bands?
         /// What the last picture of several scans was made for.
         var shown: Picture?
+    }
+
+    /// Where a picture stands that is handed out in bands of rows.
+    private struct Bands {
+        var picture: Picture
+        /// The band that is not filled yet.
+        var current: PixelRect?
+        /// Where the next one begins.
+        var next = 0
+        /// Whether a pass over the coefficients has begun.
+        var hasPass = false
     }
 
     private struct Picture: Equatable {
@@ -40,9 +56,11 @@ public final class JPEGDecoder: ImageDecoder {
         let header = try begin().header
         guard let native = header.native else { throw .unsupported("a picture of \(header.components) components") }
         let metadata = JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes)
+        thumbnails = JPEGThumbnail.all(metadata.markers, of: header.size, session)
         let image = ImageInfo(
             size: header.size, nativeFormat: native, orientation: try metadata.orientation(), isLossy: true,
-            color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density)
+            color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density,
+            thumbnailCount: thumbnails.count, decodesRows: true)
         self.image = image
         return image
     }
@@ -50,6 +68,17 @@ public final class JPEGDecoder: ImageDecoder {
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         _ = try readHeader()
         return try JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes).blobs(warn: session.host.warn)
+    }
+
+    public func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? {
+        _ = try readHeader()
+        return thumbnails.indices.contains(index) ? thumbnails[index].info : nil
+    }
+
+    public func decodeThumbnail(at index: Int, into surface: borrowing Surface) throws(CoderError) {
+        _ = try readHeader()
+        guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no such thumbnail") }
+        try thumbnails[index].decode(into: surface, session)
     }
 
     public var pixelFormats: [PixelFormat] {
@@ -65,30 +94,101 @@ public final class JPEGDecoder: ImageDecoder {
 
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         let image = try readHeader()
-        if let region = request.region, region != PixelRect(image.size) { throw .unsupported("a region") }
         let format = surface.format
         guard pixelFormats.contains(where: { $0.channels == format.channels }), format.bits == 8,
             format.numeric == .unorm, format.alpha != .premultiplied
         else { throw CoderError(.misuse, "JPEG is not decoded to \(format)") }
-        let scale = Self.scale(of: image.size, for: request.reducedSize ?? image.size)
-        guard Self.reduce(image.size, to: scale) == surface.size else {
-            throw CoderError(.misuse, "the surface is \(surface.size), not \(Self.reduce(image.size, to: scale))")
+        let picture = Picture(
+            format: format, scale: Self.scale(of: image.size, for: request.reducedSize ?? image.size))
+        let size = Self.reduce(image.size, to: picture.scale)
+        let band = try self.band(request.region, of: size)
+        guard surface.size == band?.size ?? size else {
+            throw CoderError(.misuse, "the surface is \(surface.size), not \(band?.size ?? size)")
         }
 
-        if let run, run.format != format || run.scale != scale, header?.isMultiScan == false { close() }
+        try enter(band, of: picture)
         let (decompressor, header) = try begin()
         if header.needsAllInput, !session.source.isComplete { throw .needsInput }
-        if run == nil {
-            if header.isMultiScan { try session.host.reserve(bytes: header.coefficientBytes) }
-            run = Run(
-                format: format, scale: scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
-                scans: JPEGScans(
-                    pixels: image.size.area ?? .max, showsAll: session.options.bool("jpeg.every-scan") ?? false))
+        if run == nil { try beginRun(picture, decompressor, header, image) }
+        if let band {
+            if run?.bands == nil { run?.bands = Bands(picture: picture) }
+            run?.bands?.current = band
         }
-        try decompressor.start(run?.format ?? format, scale: run?.scale ?? scale)
-        return header.isMultiScan
-            ? try decodeScans(decompressor, request, scale, surface)
-            : try decodeRows(decompressor, request, surface)
+        try decompressor.start(run?.format ?? format, scale: run?.scale ?? picture.scale)
+        let outcome =
+            header.isMultiScan
+            ? try decodeScans(decompressor, request, picture.scale, band, size, surface)
+            : try decodeRows(decompressor, request, band?.y ?? 0, size, surface)
+        if let band, outcome == .complete {
+            run?.bands?.current = nil
+            run?.bands?.next = band.y + band.height
+        }
+        return outcome
+    }
+
+    private func beginRun(
+        _ picture: Picture, _ decompressor: JPEGDecompressor, _ header: JPEGDecompressor.Header, _ image: ImageInfo
+    ) throws(CoderError) {
+        var isSkimmed = false
+        if header.isMultiScan {
+            if picture.scale < 8, session.source.isComplete {
+                let (scans, leavesOut) = try decompressor.skim(picture.format, scale: picture.scale)
+                try checkScans(scans)
+                isSkimmed = leavesOut
+            }
+            try session.host.reserve(bytes: header.coefficientBytes)
+        }
+        run = Run(
+            format: picture.format, scale: picture.scale, reserved: header.isMultiScan ? header.coefficientBytes : 0,
+            scans: JPEGScans(
+                pixels: image.size.area ?? .max, showsAll: session.options.bool("jpeg.every-scan") ?? false),
+            isSkimmed: isSkimmed)
+    }
+
+    private func checkScans(_ count: Int) throws(CoderError) {
+        let allowed = session.limits.maxScans
+        if allowed > 0, count > allowed { throw .limit("scans", allowed: allowed, requested: count) }
+    }
+
+    // MARK: Bands
+
+    /// The band that is asked for; nil for the whole picture.
+    private func band(_ region: PixelRect?, of size: PixelSize) throws(CoderError) -> PixelRect? {
+        guard let region, region != PixelRect(size) else { return nil }
+        guard region.x == 0, region.width == size.width, !region.isEmpty, PixelRect(size).contains(region) else {
+            throw .unsupported("a region that is no band of rows")
+        }
+        return region
+    }
+
+    /// Sees to it that the run there is serves what is asked for; ends it where it does not.
+    ///
+    /// - Throws: `.misuse` for a band that does not go on where the last one ended.
+    private func enter(_ band: PixelRect?, of picture: Picture) throws(CoderError) {
+        let bands = run?.bands
+        if let band {
+            let expected = bands?.current?.y ?? bands?.next ?? 0
+            guard band.y == expected, bands?.current.map({ $0 == band }) ?? true,
+                bands.map({ $0.picture == picture }) ?? true
+            else {
+                throw CoderError(.misuse, "the band begins at row \(band.y) where row \(expected) of a picture is next")
+            }
+            if bands != nil { return }
+        }
+        guard let run, let header else { return }
+        let isSame = run.format == picture.format && run.scale == picture.scale
+        if header.isMultiScan {
+            if bands != nil { try endBands() }
+            if run.isSkimmed, run.scale != picture.scale { close() }
+        } else if !isSame || (band == nil) != (bands == nil), run.row > 0 || !isSame {
+            close()
+        }
+    }
+
+    /// Ends a pass that was handed out in bands.
+    private func endBands() throws(CoderError) {
+        if run?.bands?.hasPass == true { try decompressor?.endPass() }
+        run?.bands = nil
     }
 
     /// A decompressor that has read the header, and what it read.
@@ -119,15 +219,16 @@ public final class JPEGDecoder: ImageDecoder {
     // MARK: One scan: rows as they come
 
     private func decodeRows(
-        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ surface: borrowing Surface
+        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ top: Int, _ size: PixelSize,
+        _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
         let first = run?.row ?? 0
         var row = first
-        while row < surface.size.height {
+        while row < top + surface.size.height {
             try session.host.checkCancellation()
-            let step = try decompressor.rows(into: surface, row: &row, count: Self.stripHeight)
+            let step = try decompressor.rows(into: surface, top: top, row: &row, count: Self.stripHeight)
             run?.row = row
-            let new = PixelRect(x: 0, y: first, width: surface.size.width, height: max(0, row - first))
+            let new = PixelRect(x: 0, y: first - top, width: size.width, height: max(0, row - first))
             switch step {
             case .needsInput:
                 if request.wantsPartial, !new.isEmpty { return .partial(new) }
@@ -135,11 +236,12 @@ public final class JPEGDecoder: ImageDecoder {
             case .truncated:
                 close()
                 if request.wantsPartial, !new.isEmpty { return .partial(new) }
-                throw .truncated("the picture ends at row \(row) of \(surface.size.height)")
+                throw .truncated("the picture ends at row \(row) of \(size.height)")
             case .done, .more:
-                session.host.progress(row, of: surface.size.height)
+                session.host.progress(row, of: size.height)
             }
         }
+        if row < size.height { return .complete }
         if let warning = decompressor.warning { session.host.warn(warning) }
         close()
         return .complete
@@ -148,27 +250,37 @@ public final class JPEGDecoder: ImageDecoder {
     // MARK: Many scans: all of them first, then the rows
 
     private func decodeScans(
-        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ surface: borrowing Surface
+        _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ band: PixelRect?,
+        _ size: PixelSize, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
         run?.scans.begin(decompressor.scan)
         while run?.isAbsorbed == false {
             try session.host.checkCancellation()
             let step = try decompressor.absorb()
             let scan = decompressor.scan
-            let allowed = session.limits.maxScans
-            if allowed > 0, scan.number > allowed {
-                throw .limit("scans", allowed: allowed, requested: scan.number)
-            }
+            try checkScans(scan.number)
             run?.scans.begin(scan)
             switch step {
             case .done, .truncated:
                 run?.isAbsorbed = true
                 if let warning = decompressor.warning { session.host.warn(warning) }
             case .more: break
-            case .needsInput: return try preview(decompressor, request, scale, surface)
+            case .needsInput:
+                if band != nil { throw .needsInput }
+                return try preview(decompressor, request, scale, surface)
             }
         }
-        try show(decompressor, .best, scale, surface)
+        if let band {
+            if run?.bands?.hasPass == false { try decompressor.beginPass(.best, scale: scale, for: surface) }
+            run?.bands?.hasPass = true
+            try show(decompressor, .best, band, of: size, surface)
+            if band.y + band.height < size.height { return .complete }
+            try endBands()
+        } else {
+            try decompressor.beginPass(.best, scale: scale, for: surface)
+            try show(decompressor, .best, PixelRect(size), of: size, surface)
+            try decompressor.endPass()
+        }
         if !decompressor.isTruncated { return .complete }
         if request.wantsPartial { return .partial(PixelRect(surface.size)) }
         throw .truncated("the picture ends within its scans")
@@ -182,26 +294,27 @@ public final class JPEGDecoder: ImageDecoder {
         guard request.wantsPartial, let run, run.scans.wantsPicture || run.scans.hasPicture && run.shown != picture
         else { throw .needsInput }
         let isCoarse = scale == 8 && !run.scans.hasDetail
-        try show(decompressor, isCoarse ? .coarse : run.scans.showsAll ? .quick : .plain, scale, surface)
+        let quality: JPEGDecompressor.Quality = isCoarse ? .coarse : run.scans.showsAll ? .quick : .plain
+        try decompressor.beginPass(quality, scale: scale, for: surface)
+        try show(decompressor, quality, PixelRect(surface.size), of: surface.size, surface)
+        try decompressor.endPass()
         self.run?.scans.showed()
         self.run?.shown = picture
         return .partial(PixelRect(surface.size))
     }
 
+    /// Fills a surface with a band of the pass.
     private func show(
-        _ decompressor: JPEGDecompressor, _ quality: JPEGDecompressor.Quality, _ scale: Int,
+        _ decompressor: JPEGDecompressor, _ quality: JPEGDecompressor.Quality, _ band: PixelRect, of size: PixelSize,
         _ surface: borrowing Surface
     ) throws(CoderError) {
-        try decompressor.beginPass(quality, scale: scale, for: surface)
-        var row = 0
-        while row < surface.size.height {
+        var row = band.y
+        while row < band.y + band.height {
             try session.host.checkCancellation()
-            guard case .done = try decompressor.rows(into: surface, row: &row, count: Self.stripHeight) else {
-                throw CoderError(.misuse, "a complete scan asked for more input")
-            }
-            if quality == .best { session.host.progress(row, of: surface.size.height) }
+            guard case .done = try decompressor.rows(into: surface, top: band.y, row: &row, count: Self.stripHeight)
+            else { throw CoderError(.misuse, "a complete scan asked for more input") }
+            if quality == .best { session.host.progress(row, of: size.height) }
         }
-        try decompressor.endPass()
     }
 
     /// Rows between two questions for cancellation.

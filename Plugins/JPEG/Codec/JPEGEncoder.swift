@@ -4,13 +4,14 @@ public import ImageModel
 /// Encodes JPEG: baseline or progressive, Huffman or arithmetic coding, 8 bits.
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for CMYK.
-public final class JPEGEncoder: ImageEncoder {
+public final class JPEGEncoder: ThumbnailEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
     private var exif: [UInt8]?
     private var xmp: [UInt8]?
     private var profile: [UInt8]?
+    private var thumbnail: PixelBuffer?
     private var isWritten = false
 
     /// A segment's length counts itself, 2 bytes of the 65535.
@@ -57,6 +58,17 @@ public final class JPEGEncoder: ImageEncoder {
         return true
     }
 
+    public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
+        guard let info, !isWritten else { throw CoderError(.misuse, "a thumbnail comes too late") }
+        guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
+            throw .unsupported("a thumbnail larger than the picture")
+        }
+        guard max(surface.size.width, surface.size.height) <= Self.longestThumbnail else {
+            throw .unsupported("a thumbnail of \(surface.size) pixels: it has to fit into one segment")
+        }
+        thumbnail = try surface.copy()
+    }
+
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, let sink, surface.size == info.size, surface.format == info.nativeFormat else {
             throw CoderError(.misuse, "the frame is not what was begun")
@@ -64,7 +76,7 @@ public final class JPEGEncoder: ImageEncoder {
         if isWritten { throw .unsupported("a second frame") }
         let compressor = try JPEGCompressor(sink, session.host)
         try compressor.start(try settings(info))
-        if let exif = orientedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
+        if let exif = try thumbnailedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
         if let xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
         if let profile { try compressor.write(profile: profile) }
         var row = 0
@@ -103,6 +115,32 @@ public final class JPEGEncoder: ImageEncoder {
             throw .invalidArgument("jpeg.subsampling has no value \(other)", hint: "use 444, 422 or 420")
         }
         return settings
+    }
+
+    /// Above that nothing of use is left of a picture in 64 KiB.
+    private static let longestThumbnail = 1024
+
+    /// The Exif blob with the thumbnail, whose quality is lowered until it fits into the segment.
+    private func thumbnailedExif(_ orientation: Orientation?) throws(CoderError) -> [UInt8]? {
+        let exif = orientedExif(orientation)
+        guard let thumbnail else { return exif }
+        let base = exif ?? ExifOrientation.blob(.up)
+        for quality in [80, 60, 40, 20, 10] {
+            try session.host.checkCancellation()
+            let sink = ByteSink()
+            let compressor = try JPEGCompressor(sink, session.host)
+            var settings = JPEGCompressor.Settings(size: thumbnail.size, format: thumbnail.format)
+            settings.quality = quality
+            settings.optimizes = true
+            try compressor.start(settings)
+            let surface = Surface(thumbnail)
+            try compressor.rows(of: surface, from: 0, count: thumbnail.size.height)
+            try compressor.finish()
+            let limit = Self.maxSegment - Self.exifName.count
+            if let result = ExifThumbnail.embedding(sink.written, in: base, atMost: limit) { return result }
+        }
+        session.host.warn("there is no room for a thumbnail beside the Exif data")
+        return exif
     }
 
     /// The Exif blob, saying the orientation of the pixels as they are handed over.

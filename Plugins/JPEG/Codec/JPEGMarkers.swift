@@ -14,6 +14,8 @@ struct JPEGMarkers {
     var xmp: Range<Int>?
     var xmpParts: [XMPPart] = []
     var profileParts: [ProfilePart] = []
+    /// APP0 segments from their names on, that may hold a thumbnail.
+    var jfifThumbnails: [Range<Int>] = []
     /// Photoshop image resources, in the order of their segments.
     var resources: [Range<Int>] = []
 
@@ -30,10 +32,14 @@ struct JPEGMarkers {
         var bytes: Range<Int>
     }
 
+    /// One segment of each kind is what the format knows.
+    private static let mostJFIF = 2
     private static let exifName = Array("Exif\0".utf8)
     private static let xmpName = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
     private static let xmpPartName = Array("http://ns.adobe.com/xmp/extension/\0".utf8)
     private static let profileName = Array("ICC_PROFILE\0".utf8)
+    private static let jfifName = Array("JFIF\0".utf8)
+    private static let jfifExtensionName = Array("JFXX\0".utf8)
     private static let resourcesName = Array("Photoshop 3.0\0".utf8)
 
     /// Walks from the start of the image to its first scan, or to where the bytes end.
@@ -74,6 +80,13 @@ struct JPEGMarkers {
         }
 
         switch marker {
+        case 0xE0 where jfifThumbnails.count < Self.mostJFIF:
+            // Without a thumbnail both of its sides are 0.
+            if let rest = rest(after: Self.jfifName, skipping: 9), rest.count > 0 {
+                jfifThumbnails.append(body)
+            } else if let rest = rest(after: Self.jfifExtensionName), rest.count > 2 {
+                jfifThumbnails.append(body)
+            }
         case 0xE1:
             if exif == nil, let tiff = rest(after: Self.exifName, skipping: 1) {
                 exif = tiff

@@ -37,6 +37,11 @@ typedef struct target {
     int      plain; /* 1: chroma is repeated; 2: and samples may be off by a little */
 } target;
 
+/* A part of the input that the library is not shown. */
+typedef struct gap {
+    size_t start, end;
+} gap;
+
 struct jpegs_decoder {
     struct jpeg_decompress_struct c;          /* client_data leads back here, from `view` as well         */
     struct jpeg_decompress_struct view;       /* other outputs of the same coefficients, see open_view    */
@@ -51,6 +56,10 @@ struct jpegs_decoder {
     int                           components;
     size_t                        head;       /* bytes up to and with the header of the first scan        */
     size_t                        skip;       /* bytes still to skip once they have arrived               */
+    size_t                        count;      /* bytes that were lent                                     */
+    size_t                        shown;      /* where the bytes end that the library sees now            */
+    gap                          *gaps;       /* in order, apart                                          */
+    size_t                        gap_count;
     int                           complete;   /* no further byte will come                                */
     int                           started;    /* the library has begun                                    */
     int                           has_view;
@@ -63,6 +72,8 @@ struct jpegs_decoder {
     uint8_t                      *strip;      /* CMYK rows on their way to RGB                            */
     jpegs_enlarger               *enlarger;   /* of a coarse pass                                         */
     int                           lent;       /* coefficient arrays that the view was given so far        */
+    struct jvirt_barray_control  *arrays;     /* of coefficients; the last one that was asked for         */
+    void (*realize)(j_common_ptr c);          /* the library's own                                        */
     uint32_t                      warnings;
     char                          message[JMSG_LENGTH_MAX];
     char                          warning[JMSG_LENGTH_MAX];
@@ -73,6 +84,17 @@ int32_t jpegs_decoder_failure(jpegs_decoder *d);
 
 #define GUARD(d) \
     if (setjmp((d)->jump)) return jpegs_decoder_failure(d)
+
+/* Lets the library see what stands at `position` and behind it, up to the next gap. */
+void jpegs_show(jpegs_decoder *d, size_t position);
+
+/* ---- coefficient arrays: see jpeg_arrays.c ---- */
+
+/* Has the library keep its coefficients in memory of ours. */
+void jpegs_arrays_install(jpegs_decoder *d);
+/* The same for a decoder that is lent the arrays of another. */
+void jpegs_arrays_share(j_decompress_ptr c);
+void jpegs_arrays_free(jpegs_decoder *d);
 
 /* Tells a decoder that has read its header what to make. */
 void jpegs_aim(j_decompress_ptr c, target t);

@@ -47,9 +47,27 @@ static void source_term(j_decompress_ptr c) { (void)c; }
 
 static const JOCTET end_of_image[2] = {0xFF, JPEG_EOI};
 
+void jpegs_show(jpegs_decoder *d, size_t position) {
+    size_t end = d->count;
+    for (size_t i = 0; i < d->gap_count; i++) {
+        if (position < d->gaps[i].start) {
+            end = d->gaps[i].start;
+            break;
+        }
+        if (position < d->gaps[i].end) position = d->gaps[i].end;
+    }
+    d->shown = end;
+    d->source.next_input_byte = d->base + position;
+    d->source.bytes_in_buffer = end - position;
+}
+
 static boolean source_fill(j_decompress_ptr c) {
     jpegs_decoder *d = c->client_data;
     if (!d->complete) return FALSE;
+    if (d->shown < d->count && !d->ended) {
+        jpegs_show(d, d->shown);
+        if (d->source.bytes_in_buffer > 0) return TRUE;
+    }
     if (!d->ended) {
         d->ended = 1;
         d->ended_at = c->output_scanline;
@@ -69,7 +87,13 @@ static void source_skip(j_decompress_ptr c, long count) {
     size_t there = d->source.bytes_in_buffer < wanted ? d->source.bytes_in_buffer : wanted;
     d->source.next_input_byte += there;
     d->source.bytes_in_buffer -= there;
-    if (!d->ended) d->skip += wanted - there;
+    if (d->ended || there == wanted) return;
+    if (d->shown < d->count) {
+        /* Into a gap: only where the segments are not what they were when the gaps were chosen, so never. */
+        jpegs_show(d, d->shown);
+    } else {
+        d->skip += wanted - there;
+    }
 }
 
 int32_t jpegs_decoder_failure(jpegs_decoder *d) {
@@ -102,6 +126,7 @@ jpegs_decoder *jpegs_decoder_new(void) {
     d->source.term_source = source_term;
     d->c.src = &d->source;
     d->out = &d->c;
+    jpegs_arrays_install(d);
     return d;
 }
 
@@ -109,6 +134,8 @@ void jpegs_decoder_free(jpegs_decoder *d) {
     if (!d) return;
     if (d->has_view) jpeg_destroy_decompress(&d->view);
     jpeg_destroy_decompress(&d->c);
+    jpegs_arrays_free(d);
+    free(d->gaps);
     jpegs_enlarger_free(d->enlarger);
     free(d->strip);
     free(d);
@@ -122,8 +149,8 @@ void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t availabl
     size_t skipped = d->skip < left ? d->skip : left;
     d->skip -= skipped;
     d->base = bytes;
-    d->source.next_input_byte = bytes + consumed + skipped;
-    d->source.bytes_in_buffer = left - skipped;
+    d->count = available;
+    jpegs_show(d, consumed + skipped);
     d->complete = complete != 0;
 }
 

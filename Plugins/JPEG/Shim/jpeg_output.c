@@ -80,6 +80,7 @@ static void open_view(jpegs_decoder *d, target t) {
     jpegs_aim(v, t);
     d->lent = 0;
     v->mem->request_virt_barray = lend_array;
+    jpegs_arrays_share(v);
     jpeg_start_decompress(v);
     v->input_scan_number = INT_MAX;
     v->do_block_smoothing = FALSE;
@@ -95,6 +96,8 @@ int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t sca
     if (!main && (!d->has_view || memcmp(&t, &d->view_target, sizeof t) != 0)) open_view(d, t);
     int32_t status = jpegs_select_output(d, main ? &d->c : &d->view, t);
     if (status != JPEGS_OK) return status;
+    /* What was left out on purpose is no reason to guess. */
+    if (d->gap_count > 0) d->out->do_block_smoothing = FALSE;
     /* Tables are noted when the first scan of a component begins, which a view does not read. */
     for (int i = 0; !main && i < d->components; i++) {
         d->view.comp_info[i].quant_table = d->c.comp_info[i].quant_table;
@@ -151,23 +154,27 @@ static JDIMENSION read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, J
     return got;
 }
 
-static int32_t coarse_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count) {
+static int32_t coarse_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t top, uint32_t *row,
+                           uint32_t count) {
     for (; count > 0 && *row < d->height; count--, ++*row) {
         uint8_t *next = jpegs_enlarger_wants(d->enlarger, *row);
         if (next && read_strip(d, next, 0, 1) == 0) return JPEGS_NEEDS_INPUT;
-        jpegs_enlarger_row(d->enlarger, *row, pixels + stride * *row);
+        jpegs_enlarger_row(d->enlarger, *row, pixels + stride * (*row - top));
     }
     return JPEGS_OK;
 }
 
-int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count) {
+int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t top, uint32_t *row,
+                           uint32_t count) {
     GUARD(d);
-    if (d->enlarger) return coarse_rows(d, pixels, stride, row, count);
+    if (*row < top) return JPEGS_CORRUPT;
+    if (d->enlarger) return coarse_rows(d, pixels, stride, top, row, count);
     while (count > 0 && d->out->output_scanline < d->out->output_height) {
         JDIMENSION at = d->out->output_scanline;
+        if (at < top) return JPEGS_CORRUPT;
         JDIMENSION wanted = count < STRIP ? count : STRIP;
         if (wanted > d->out->output_height - at) wanted = d->out->output_height - at;
-        JDIMENSION got = read_strip(d, pixels + stride * at, stride, wanted);
+        JDIMENSION got = read_strip(d, pixels + stride * (at - top), stride, wanted);
         if (d->starved && !d->c.buffered_image) {
             *row = d->ended_at;
             return JPEGS_TRUNCATED;

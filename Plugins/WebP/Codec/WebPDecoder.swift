@@ -117,9 +117,15 @@ public final class WebPDecoder: ImageDecoder {
         ]
     }
 
+    /// A whole fraction of the size, because libwebp takes the mean of what a new pixel covers: where it covers parts of
+    /// pixels, what is scaled further from there is up to 1.5 dB worse.
     public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
-        let isSmaller = !wanted.isEmpty && wanted.width <= size.width && wanted.height <= size.height
-        return isSmaller && picture?.rect == PixelRect(size) ? wanted : size
+        guard let picture, picture.rect == PixelRect(size), !wanted.isEmpty else { return size }
+        // libwebp scales the colours of lossy data without regard to its alpha: hidden ones would shine through.
+        if picture.hasAlpha, !picture.isLossless { return size }
+        let divisor = min(size.width / wanted.width, size.height / wanted.height)
+        if divisor < 2 { return size }
+        return PixelSize((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
     }
 
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
@@ -184,7 +190,8 @@ public final class WebPDecoder: ImageDecoder {
         close()
         let wanted = request.reducedSize ?? picture.canvas
         let isWhole = picture.rect == PixelRect(picture.canvas)
-        guard wanted == surface.size, wanted == picture.canvas || isWhole,
+        let mayScale = isWhole && (picture.isLossless || !picture.hasAlpha)
+        guard wanted == surface.size, wanted == picture.canvas || mayScale,
             pixelFormats.contains(where: { $0 == surface.format || Self.isTwin($0, surface.format) })
         else { throw CoderError(.misuse, "WebP is not decoded to \(surface.size) pixels of \(surface.format)") }
 

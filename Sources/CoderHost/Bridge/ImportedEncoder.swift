@@ -75,6 +75,28 @@ import ImageModel
         return true
     }
 
+    /// The extension's table; nil where the plugin has none, or answers with another table.
+    private func thumbnailTable() -> cpi_thumbnail_encode_api? {
+        guard let get = unsafe api.get,
+            let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_THUMBNAIL_ENCODE) })
+        else { return nil }
+        let head = unsafe table.load(as: cpi_table.self)
+        guard head.tag == CPI_EXT_THUMBNAIL_ENCODE_TAG, Int(head.size) >= MemoryLayout<cpi_thumbnail_encode_api>.size
+        else { return nil }
+        return unsafe table.load(as: cpi_thumbnail_encode_api.self)
+    }
+
+    func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool {
+        guard let table = thumbnailTable() else { return false }
+        var call = ContractCall()
+        let status = unsafe try withSurface(CanvasPlace(pixels)) { surface throws(CoderError) in
+            plugin.enter { unsafe table.add(handle, surface, &call.error) }
+        }
+        if status == CPI_UNSUPPORTED { return false }
+        if let failure = call.failure(status, coder: id) { throw failure }
+        return true
+    }
+
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError) {
         var facts = frame.contract
         unsafe try withSurface(CanvasPlace(pixels)) { surface throws(CoderError) in

@@ -41,14 +41,20 @@ extension FrameDecoder {
 
 /// One encoding session.
 ///
-/// Call order: `acceptedFormats`, `begin`, `add` blobs, `add` frames, `finish`.
+/// Call order: `acceptedFormats`, `begin`, `add` blobs and `addThumbnail`, `add` frames, `finish`.
 public protocol FrameEncoder: AnyObject {
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat]
     func begin(_ info: ImageInfo, to sink: any OutputSink) throws(CoderError)
     /// Answers whether the format can carry the blob.
     func add(_ blob: MetadataBlob) throws(CoderError) -> Bool
+    /// Embeds a small version of the picture, gray8 or rgb8 and turned as the frame; answers whether there will be one.
+    func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError)
     func finish() throws(CoderError)
+}
+
+extension FrameEncoder {
+    public func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
 }
 
 /// What `decode` is asked for.

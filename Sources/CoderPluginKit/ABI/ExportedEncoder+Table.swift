@@ -45,7 +45,25 @@ extension ExportedEncoder {
                     return CPI_OK
                 }
             },
-            get: { _, _ in nil }))
+            get: { encoder, id in
+                guard let session = unsafe lent(encoder, as: ExportedEncoder.self), session.takesThumbnail,
+                    unsafe isEqual(id, CPI_EXT_THUMBNAIL_ENCODE)
+                else { return nil }
+                return unsafe UnsafeRawPointer(ExportedEncoder.thumbnailTable.pointer)
+            }))
+
+    static let thumbnailTable = unsafe Constant(
+        cpi_thumbnail_encode_api(
+            table: cpi_table(
+                size: UInt32(MemoryLayout<cpi_thumbnail_encode_api>.size), rev: 1,
+                tag: cpi_tag(CPI_EXT_THUMBNAIL_ENCODE)),
+            add: { encoder, surface, error in
+                unsafe call(encoder, error) { session throws(CoderError) in
+                    if unsafe try session.addThumbnail(Surface(surface)) { return CPI_OK }
+                    unsafe CoderError.unsupported("a thumbnail of this picture").fill(error)
+                    return CPI_UNSUPPORTED
+                }
+            }))
 
     @unsafe
     private static func open(

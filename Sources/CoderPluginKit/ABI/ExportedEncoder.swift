@@ -43,6 +43,24 @@ final class ExportedEncoder: ExportedSession {
         }
     }
 
+    var takesThumbnail: Bool { encoder is any ThumbnailEncoder }
+
+    /// Hands a thumbnail on and answers whether there will be one.
+    func addThumbnail(_ surface: borrowing Surface) throws(CoderError) -> Bool {
+        guard state == .begun else { throw outOfSequence("thumbnail add") }
+        guard surface.format == .gray8 || surface.format == .rgb8 else {
+            throw CoderError(.misuse, "a thumbnail is handed over as gray8 or rgb8")
+        }
+        guard let encoder = encoder as? any ThumbnailEncoder else { return false }
+        do throws(CoderError) {
+            try encoder.addThumbnail(pixels: surface)
+            return true
+        } catch {
+            if error.code == .unsupportedFeature { return false }
+            throw error
+        }
+    }
+
     func add(_ frame: FrameInfo, _ surface: borrowing Surface) throws(CoderError) {
         switch state {
         case .begun: break

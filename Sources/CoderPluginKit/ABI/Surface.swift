@@ -65,6 +65,20 @@ public import ImageModel
         return try body(&span)
     }
 
+    /// Copies the pixels, for an encoder that needs them after the call that lent them.
+    ///
+    /// - Throws: `.invalidArgument` when their bytes cannot be counted.
+    public func copy() throws(CoderError) -> PixelBuffer {
+        let buffer = try PixelBuffer(size: size, format: format)
+        unsafe buffer.withUnsafeMutableBytes { bytes in
+            for y in 0..<size.height {
+                unsafe (bytes.baseAddress! + y * buffer.stride).copyMemory(
+                    from: pixels + y * stride, byteCount: bytesPerRow)
+            }
+        }
+        return buffer
+    }
+
     /// Where row 0 begins, for a C library that writes or reads the pixels. For use in a `Bridge/` folder.
     @unsafe
     public var baseAddress: UnsafeMutableRawPointer { unsafe pixels }

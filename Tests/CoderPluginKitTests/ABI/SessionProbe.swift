@@ -230,6 +230,17 @@ import ImageModel
         }
     }
 
+    /// Adds a thumbnail through a table that is checked as a host checks it.
+    func addThumbnail(_ canvas: Canvas) -> cpi_status? {
+        guard
+            let table = unsafe api.get!(session, CPI_EXT_THUMBNAIL_ENCODE)?
+                .assumingMemoryBound(to: cpi_thumbnail_encode_api.self),
+            unsafe table.pointee.table.tag == 0x1d71_351a_85f4_03bf, unsafe table.pointee.table.rev == 1,
+            unsafe table.pointee.table.size == 24
+        else { return nil }
+        return unsafe table.pointee.add(session, canvas.lend().pointer, error.pointer)
+    }
+
     func addFrame(_ canvas: Canvas) -> cpi_status {
         var frame = cpi_frame_info()
         frame.rect = cpi_rect(x: 0, y: 0, width: UInt32(canvas.size.width), height: UInt32(canvas.size.height))

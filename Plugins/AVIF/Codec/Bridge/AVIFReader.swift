@@ -10,12 +10,18 @@ internal import ImageModel
     private let source: ByteSource
 
     /// - Parameter metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
-    init(_ source: ByteSource, maxFrames: Int, threads: Int, metadata: Bool = false) throws(CoderError) {
+    /// - Parameter thumbnail: what to decode instead of the picture.
+    init(
+        _ source: ByteSource, maxFrames: Int, threads: Int, metadata: Bool = false, thumbnail: ThumbnailPlace? = nil
+    ) throws(CoderError) {
         self.source = source
         var error = avif_shim_error()
         let code = unsafe avif_shim_open(
             UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0, &decoder, &error)
         if code != 0 { throw .avif(error) }
+        for change in thumbnail?.changes ?? [] {
+            unsafe avif_shim_pretend(decoder, UInt64(change.place), change.bytes, UInt64(change.bytes.count))
+        }
     }
 
     deinit { unsafe avif_shim_close(decoder) }

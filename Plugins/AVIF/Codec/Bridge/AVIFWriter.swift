@@ -52,8 +52,9 @@ internal import ImageModel
         return 0
     }
 
-    /// Makes the file and writes it; `edited` may change the boxes in front of the coded data.
-    func finish(to sink: ByteSink, edited: (inout [UInt8]) -> Void) throws(CoderError) {
+    /// Makes the file and writes it; `edited` may change the boxes in front of the coded data, whose length it is told,
+    /// and answers what to write behind it.
+    func finish(to sink: ByteSink, edited: (inout [UInt8], Int) -> [UInt8]) throws(CoderError) {
         var error = avif_shim_error()
         var start: UnsafePointer<UInt8>?
         var count: UInt64 = 0
@@ -63,10 +64,11 @@ internal import ImageModel
         // The data is most of the file, and stays where it is.
         let headers = unsafe Self.headerCount(file)
         var boxes = unsafe Array(file.prefix(headers))
-        edited(&boxes)
+        let rest = edited(&boxes, file.count - headers)
         try sink.write(boxes)
         if let failure = unsafe ByteSink.error(sink.write(UnsafeBufferPointer(rebasing: file.dropFirst(headers)))) {
             throw failure
         }
+        if !rest.isEmpty { try sink.write(rest) }
     }
 }

@@ -56,6 +56,10 @@ int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_meta
 /* Shows the decoder the bytes that are there; they stay where they are until close. */
 void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count, uint8_t is_complete);
 
+/* Has the boxes read as if `bytes` stood at `place`, at most four times and four bytes each; before parse. The item
+   that is then the one to show is decoded, whatever tracks there are. */
+void avif_shim_pretend(avif_shim_decoder *decoder, uint64_t place, const uint8_t *bytes, uint64_t count);
+
 /* Reads the boxes; after avif_shim_waiting it may be called again. */
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error);
 

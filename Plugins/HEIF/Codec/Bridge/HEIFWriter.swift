@@ -22,16 +22,31 @@ internal import ImageModel
 
     deinit { unsafe heif_shim_encoder_free(encoder) }
 
-    func encode(_ surface: borrowing Surface, profile: [UInt8]) throws(CoderError) {
+    /// Codes the picture, and the thumbnail beside it.
+    func encode(
+        _ surface: borrowing Surface, thumbnail: PixelBuffer?, profile: [UInt8]
+    ) throws(CoderError) {
         var error = heif_shim_error()
-        var pixels = unsafe heif_shim_pixels(
+        var pixels = unsafe Self.pixels(surface)
+        let code: Int32
+        if let thumbnail {
+            let small = Surface(thumbnail)
+            var other = unsafe Self.pixels(small)
+            code = withExtendedLifetime(thumbnail) {
+                unsafe heif_shim_encode(encoder, &pixels, &other, profile, UInt64(profile.count), &error)
+            }
+        } else {
+            code = unsafe heif_shim_encode(encoder, &pixels, nil, profile, UInt64(profile.count), &error)
+        }
+        if code != 0 { throw .heifEncoding(error) }
+        hasPicture = true
+    }
+
+    private static func pixels(_ surface: borrowing Surface) -> heif_shim_pixels {
+        unsafe heif_shim_pixels(
             bytes: UnsafePointer(surface.baseAddress.assumingMemoryBound(to: UInt8.self)),
             stride: UInt64(surface.stride), width: UInt32(surface.size.width), height: UInt32(surface.size.height),
             channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits))
-        if unsafe heif_shim_encode(encoder, &pixels, profile, UInt64(profile.count), &error) != 0 {
-            throw .heifEncoding(error)
-        }
-        hasPicture = true
     }
 
     /// Embeds Exif or XMP; the picture has to be there.

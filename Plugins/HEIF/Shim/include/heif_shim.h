@@ -97,9 +97,10 @@ typedef struct heif_shim_pixels {
 int32_t heif_shim_encoder_new(const heif_shim_settings *settings, heif_shim_encoder **encoder,
                               heif_shim_error *error);
 
-/* Copies the pixels into planes and codes them, with the thumbnail. */
-int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pixels, const uint8_t *icc,
-                         uint64_t icc_count, heif_shim_error *error);
+/* Copies the pixels into planes and codes them, with the thumbnail: the one that is given, or one that libheif makes
+   where that is NULL and the settings ask for it. */
+int32_t heif_shim_encode(heif_shim_encoder *encoder, const heif_shim_pixels *pixels, const heif_shim_pixels *thumbnail,
+                         const uint8_t *icc, uint64_t icc_count, heif_shim_error *error);
 
 int32_t heif_shim_add_exif(heif_shim_encoder *encoder, const uint8_t *bytes, uint64_t count,
                            heif_shim_error *error);

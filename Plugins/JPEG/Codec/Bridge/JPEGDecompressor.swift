@@ -84,6 +84,17 @@ import JPEGShim
             coefficientBytes: Int(clamping: info.coefficient_bytes))
     }
 
+    /// Leaves out the scans that a reduced picture does not need, where all of the input is there.
+    ///
+    /// - Returns: the scans of the file, 0 where they were not counted, and whether some are left out.
+    func skim(_ format: PixelFormat, scale: Int) throws(CoderError) -> (scans: Int, leavesOut: Bool) {
+        lend()
+        var count: UInt32 = 0
+        let status = unsafe jpegs_decoder_skim(decoder, JPEGLibrary.code(format), UInt32(scale), &count)
+        if status < 0 { _ = try step(status) }
+        return (Int(count), status == 1)
+    }
+
     /// Fixes format and reduction; legal again once it has begun.
     ///
     /// The corresponding C function is `jpeg_start_decompress`.
@@ -141,16 +152,20 @@ import JPEGShim
 
     /// Writes at most `count` rows from `row` on and advances it.
     ///
-    /// - Shape: the surface has the size of the pass.
+    /// - Shape: the surface holds rows of the pass from `top` on.
     ///
     /// The corresponding C function is `jpeg_read_scanlines`.
-    func rows(into surface: borrowing Surface, row: inout Int, count: Int) throws(CoderError) -> Step {
-        guard surface.size == size else {
+    func rows(
+        into surface: borrowing Surface, top: Int = 0, row: inout Int, count: Int
+    ) throws(CoderError) -> Step {
+        let end = top + surface.size.height
+        guard surface.size.width == size.width, end <= size.height, top <= row, row < end else {
             throw CoderError(.misuse, "the surface is \(surface.size), the picture comes out as \(size)")
         }
         var next = UInt32(row)
         let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
-        let status = unsafe jpegs_decoder_rows(decoder, pixels, surface.stride, &next, UInt32(count))
+        let status = unsafe jpegs_decoder_rows(
+            decoder, pixels, surface.stride, UInt32(top), &next, UInt32(min(count, end - row)))
         row = Int(next)
         return status == JPEGS_TRUNCATED ? .truncated : try step(status)
     }

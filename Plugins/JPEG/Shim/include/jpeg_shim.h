@@ -55,6 +55,11 @@ void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t availabl
 /* Reads up to the first scan. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
 
+/* Has the library read only those scans of a progressive picture that have a say in its output at scale/8. Legal once,
+   between header and start, where the input is complete. Says how many scans there are, and answers 1 where some are
+   left out: the coefficients then serve no other scale. */
+int32_t jpegs_decoder_skim(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *scans);
+
 /* Begins with the output reduced to scale/8, scale 1 ... 8, and says its size. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
 
@@ -86,9 +91,10 @@ int32_t jpegs_decoder_end_pass(jpegs_decoder *d);
 
 /* ---- rows of a pass, or of a picture of one scan ---- */
 
-/* Writes up to `count` rows from row `*row` on and advances it; `pixels` is row 0 of the surface. OK: all of them.
+/* Writes up to `count` rows from row `*row` on and advances it; `pixels` is where row `top` goes. OK: all of them.
    NEEDS_INPUT, TRUNCATED (*row = rows that are whole) or an error. */
-int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row, uint32_t count);
+int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t top, uint32_t *row,
+                           uint32_t count);
 
 /* 1: the input ended early and something of the picture is missing. */
 int32_t jpegs_decoder_is_truncated(const jpegs_decoder *d);

@@ -11,6 +11,7 @@
 #define CPI_EXTENSION_H
 
 #include "decoder.h"
+#include "encoder.h"
 
 /* The first field of every extension table. Frozen for this major. */
 typedef struct cpi_table {
@@ -47,5 +48,22 @@ typedef struct cpi_thumbnail_api {
     cpi_status (*CPI_NONNULL decode)(cpi_decoder *CPI_NONNULL decoder, uint32_t index,
                                      const cpi_surface *CPI_NONNULL surface, cpi_error *CPI_NONNULL error);
 } cpi_thumbnail_api;
+
+/*
+ * Thumbnails to embed, looked up with cpi_encoder_api.get. The host makes them; a coder that scales by itself need not
+ * have this.
+ */
+#define CPI_EXT_THUMBNAIL_ENCODE     "coderhost.thumbnail-encode/1"
+#define CPI_EXT_THUMBNAIL_ENCODE_TAG ((uint64_t)0x1d71351a85f403bf)
+
+typedef struct cpi_thumbnail_encode_api {
+    cpi_table table;
+
+    /* Hands over a small version of the picture, GRAY8 or RGB8, turned as the frame will be; the pixels are valid only
+       during the call. A second one may replace the first. CPI_UNSUPPORTED is no failure, as with add_blob: there will
+       be no thumbnail, and the session goes on. [host - begun, before the first frame - session thread, may block] */
+    cpi_status (*CPI_NONNULL add)(cpi_encoder *CPI_NONNULL encoder, const cpi_surface *CPI_NONNULL surface,
+                                  cpi_error *CPI_NONNULL error);
+} cpi_thumbnail_encode_api;
 
 #endif

@@ -1,0 +1,124 @@
+/// Puts a picture that was coded into a file of its own into another file, as the thumbnail of the picture there.
+///
+///     ftyp  meta ─┬─ pitm                               mdat   mdat
+///                 ├─ iloc  … where its data stands             the data, behind everything else
+///                 ├─ iinf  … infe: its number and type
+///                 ├─ iref  … thmb: of which picture
+///                 └─ iprp ─┬─ ipco  … its properties
+///                          └─ ipma  … which of them are its own
+///
+/// libavif 0.11 writes no thumbnails. Both files are its own, so that their boxes have the one form it writes; whatever
+/// has another one is left as it is.
+///
+/// - Source: ISO/IEC 14496-12:2022 section 8.11; ISO/IEC 23008-12:2022 sections 6.4.5, 9.3.
+struct ThumbnailItem {
+    /// The coded stream.
+    private let data: [UInt8]
+    /// Whole boxes, in their order.
+    private let properties: [UInt8]
+    private let propertyCount: Int
+    /// Numbers from 1; the highest bit says that the property must be understood.
+    private let associations: [UInt8]
+
+    /// - Parameter file: a still picture as libavif writes it.
+    init?(file: [UInt8]) {
+        guard let meta = Self.meta(of: file), let boxes = meta.first("iprp", "ipco"),
+            let extent = Self.extents(of: meta).first, extent.count > 0, extent.upperBound <= file.count,
+            let own = Self.associations(in: meta)
+        else { return nil }
+        data = Array(file[extent])
+        properties = Array(boxes.bytes[boxes.offset..<boxes.end])
+        associations = own
+        var cursor = boxes
+        var count = 0
+        while cursor.box() != nil { count += 1 }
+        propertyCount = count
+    }
+
+    /// Changes the boxes in front of the data, and answers what to write behind it; nil where that cannot be.
+    ///
+    /// - Parameter count: bytes of the data, with the headers of its boxes.
+    func insert(into boxes: inout [UInt8], before count: Int) -> [UInt8]? {
+        var editor = BoxEditor(bytes: boxes)
+        guard let meta = Self.meta(of: boxes), var primary = meta.first("pitm"), primary.skip(4),
+            let shown = primary.uint(2), var items = meta.first("iinf"), items.skip(4), let known = items.uint(2),
+            var list = meta.first("iprp", "ipco"), let places = editor.placesOfOffsets, !places.isEmpty
+        else { return nil }
+        var before = 0
+        while list.box() != nil { before += 1 }
+        // Seven bits for a number, and 32 for a place in the file.
+        guard before + propertyCount <= 127, known < 0xFFFF, boxes.count + count + data.count < 1 << 31 else {
+            return nil
+        }
+        let id = Self.highest(in: items) + 1
+        guard id <= 0xFFFF else { return nil }
+        // All of the header grows; this place grows with the others.
+        let start = UInt64(boxes.count + count + 8)
+        let location = Self.number(id, 2) + [0, 0, 0, 1] + Self.number(start, 4) + Self.number(UInt64(data.count), 4)
+        let entry = Self.box("infe", [2, 0, 0, 0] + Self.number(id, 2) + [0, 0] + Array("av01".utf8) + [0])
+        let reference = Self.box("thmb", Self.number(id, 2) + [0, 1] + Self.number(shown, 2))
+        let own = associations.map { $0 & 0x80 | ($0 & 0x7F) + UInt8(before) }
+        let association = Self.number(id, 2) + [UInt8(own.count)] + own
+        let isDone =
+            editor.append(location, to: "meta", "iloc", countAt: 6, of: 2)
+            && editor.append(entry, to: "meta", "iinf", countAt: 4, of: 2)
+            && (editor.append(reference, to: "meta", "iref")
+                || editor.append(Self.box("iref", [0, 0, 0, 0] + reference), to: "meta"))
+            && editor.append(properties, to: "meta", "iprp", "ipco")
+            && editor.append(association, to: "meta", "iprp", "ipma", countAt: 4, of: 4)
+        let growth = editor.bytes.count - boxes.count
+        guard isDone, let moved = editor.placesOfOffsets, moved.count == places.count + 1 else { return nil }
+        for place in moved { editor.add(growth, at: place) }
+        boxes = editor.bytes
+        return Self.box("mdat", data)
+    }
+
+    // MARK: Reading what libavif wrote
+
+    private static func meta(of file: [UInt8]) -> BoxCursor? {
+        guard var meta = BoxCursor(file).first("meta"), meta.skip(4) else { return nil }
+        return meta
+    }
+
+    /// Version 0, four bytes of offset and of length, one extent each.
+    private static func extents(of meta: BoxCursor) -> [Range<Int>] {
+        guard var list = meta.first("iloc"), list.uint(4) == 0, list.uint(2) == 0x4400, let count = list.uint(2) else {
+            return []
+        }
+        var found: [Range<Int>] = []
+        for _ in 0..<count {
+            guard list.skip(4), list.uint(2) == 1, let start = list.uint(4), let length = list.uint(4) else {
+                return []
+            }
+            found.append(Int(start)..<Int(start + length))
+        }
+        return found
+    }
+
+    /// What the first item has; version 0, one byte each.
+    private static func associations(in meta: BoxCursor) -> [UInt8]? {
+        guard var box = meta.first("iprp", "ipma"), box.uint(4) == 0, let entries = box.uint(4), entries >= 1,
+            box.skip(2), let count = box.uint(1)
+        else { return nil }
+        let own = (0..<count).compactMap { _ in box.uint(1).map { UInt8($0) } }
+        return own.count == Int(count) ? own : nil
+    }
+
+    private static func highest(in items: BoxCursor) -> UInt64 {
+        var items = items
+        var highest: UInt64 = 0
+        while let box = items.box() {
+            var entry = items.inside(box)
+            if entry.skip(4), let id = entry.uint(2) { highest = max(highest, id) }
+        }
+        return highest
+    }
+
+    private static func number(_ value: UInt64, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * (count - 1 - $0))) }
+    }
+
+    private static func box(_ type: StaticString, _ payload: [UInt8]) -> [UInt8] {
+        number(UInt64(payload.count + 8), 4) + Array("\(type)".utf8) + payload
+    }
+}
