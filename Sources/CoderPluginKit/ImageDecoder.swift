@@ -40,7 +40,7 @@ public protocol ImageDecoder: AnyObject, SendableMetatype {
 
     /// Fills the surface with the current frame.
     ///
-    /// - Shape: the surface has the size of the request (`reducedSize`, `region`, or the frame's rectangle) and one of
+    /// - Shape: the surface has the size of the request (`region`, `reducedSize`, or the frame's rectangle) and one of
     ///   ``pixelFormats``.
     /// - Throws: `.needsInput` when nothing new could be decoded.
     ///
@@ -83,7 +83,10 @@ public protocol ThumbnailDecoder: ImageDecoder {
 
 /// What `decode` is asked for.
 public struct DecodeRequest: Sendable, Hashable {
-    /// A part of the frame in frame pixels; nil for all of it. Asked only of coders with the role `.region`.
+    /// A part of the frame, in pixels of the reduced frame if it is reduced; nil for all of it.
+    ///
+    /// Asked only of coders with the role `.region`, and as bands where `ImageInfo.decodesRows` says so: whole rows, each
+    /// band beginning where the last one ended, the first one at 0.
     public var region: PixelRect?
     /// The size to reduce to, as answered by `reducedSize`; nil for the full size.
     public var reducedSize: PixelSize?

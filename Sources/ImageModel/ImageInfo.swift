@@ -74,13 +74,15 @@ public struct ImageInfo: Sendable, Hashable {
     public var background: RGBAColor?
     /// Embedded thumbnails.
     public var thumbnailCount: Int
+    /// Whether a still can be decoded in bands of whole rows, in memory that does not grow with its height.
+    public var decodesRows: Bool
 
     public init(
         size: PixelSize, nativeFormat: PixelFormat, bitDepth: Int = 8, hasAlpha: Bool? = nil,
         orientation: Orientation? = nil, orientationApplied: Bool = false, frameCount: Int? = 1,
         loopCount: LoopCount = .unknown, isAnimated: Bool = false, isLossy: Bool = false,
         color: ColorDescription = ColorDescription(), density: PixelDensity? = nil, background: RGBAColor? = nil,
-        thumbnailCount: Int = 0
+        thumbnailCount: Int = 0, decodesRows: Bool = false
     ) {
         self.size = size
         self.nativeFormat = nativeFormat
@@ -96,5 +98,6 @@ public struct ImageInfo: Sendable, Hashable {
         self.density = density
         self.background = background
         self.thumbnailCount = thumbnailCount
+        self.decodesRows = decodesRows
     }
 }

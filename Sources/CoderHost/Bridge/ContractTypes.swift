@@ -70,7 +70,8 @@ extension ImageInfo {
             density: density,
             background: flags & CPI_IMAGE_HAS_BACKGROUND != 0
                 ? RGBAColor(red: background.0, green: background.1, blue: background.2, alpha: background.3) : nil,
-            thumbnailCount: min(64, Int(raw.thumbnail_count)))
+            thumbnailCount: min(64, Int(raw.thumbnail_count)),
+            decodesRows: flags & CPI_IMAGE_ROWS != 0 && raw.frame_count == 1)
     }
 
     var contract: cpi_image_info {

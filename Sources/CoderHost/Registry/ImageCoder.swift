@@ -55,7 +55,10 @@ public protocol FrameEncoder: AnyObject {
 public struct FrameRequest: Sendable, Hashable {
     /// The size to reduce to, as answered by `reducedSize`.
     public var reducedSize: PixelSize?
-    /// A part of the frame; only for coders with the role `.region`.
+    /// A part of the frame, in pixels of the reduced frame if it is reduced.
+    ///
+    /// Only for coders with the role `.region`, and as bands of whole rows, from the top and each once, for pictures
+    /// whose facts say `decodesRows`.
     public var region: PixelRect?
     /// Whether an unfinished picture is of use.
     public var wantsPartial: Bool

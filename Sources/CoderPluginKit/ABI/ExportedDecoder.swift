@@ -181,11 +181,11 @@ internal import ImageModel
         let raw = unsafe try copyIn(pointer, least: FirstSize.decodeRequest)
         try checkFlags(unsafe raw.flags, of: "request")
         let surface = unsafe try Surface(raw.surface)
+        let reduced = unsafe try reduction(to: PixelSize(Int(raw.reduced_width), Int(raw.reduced_height)))
         let request = DecodeRequest(
-            region: unsafe try region(raw.region, of: frame.rect.size),
-            reducedSize: unsafe try reduction(to: PixelSize(Int(raw.reduced_width), Int(raw.reduced_height))),
-            wantsPartial: unsafe raw.flags.has(CPI_DECODE_WANT_PARTIAL))
-        guard surface.size == request.reducedSize ?? request.region?.size ?? frame.rect.size else {
+            region: unsafe try region(raw.region, of: reduced ?? frame.rect.size, info),
+            reducedSize: reduced, wantsPartial: unsafe raw.flags.has(CPI_DECODE_WANT_PARTIAL))
+        guard surface.size == request.region?.size ?? reduced ?? frame.rect.size else {
             throw CoderError(.misuse, "the surface has not the size of what is decoded")
         }
         guard Self.formats(decoder, info).contains(surface.format) else {
@@ -207,10 +207,11 @@ internal import ImageModel
         }
     }
 
-    private func region(_ raw: cpi_rect, of size: PixelSize) throws(CoderError) -> PixelRect? {
+    private func region(_ raw: cpi_rect, of size: PixelSize, _ info: ImageInfo) throws(CoderError) -> PixelRect? {
         let rect = PixelRect(raw)
         if rect == PixelRect(.zero) { return nil }
-        guard coder.roles.contains(.region) else { throw .unsupported("decoding a part of a frame") }
+        let isBand = info.decodesRows && rect.x == 0 && rect.width == size.width
+        guard isBand || coder.roles.contains(.region) else { throw .unsupported("decoding a part of a frame") }
         guard !rect.isEmpty, PixelRect(size).contains(rect) else {
             throw .invalidArgument("the region \(rect) is not within the frame")
         }

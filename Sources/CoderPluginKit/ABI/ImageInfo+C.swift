@@ -37,7 +37,7 @@ extension ImageInfo {
             isLossy: raw.flags.has(CPI_IMAGE_LOSSY),
             color: ColorDescription(raw.color), density: density,
             background: raw.flags.has(CPI_IMAGE_HAS_BACKGROUND) ? background : nil,
-            thumbnailCount: Int(raw.thumbnail_count))
+            thumbnailCount: Int(raw.thumbnail_count), decodesRows: raw.flags.has(CPI_IMAGE_ROWS))
     }
 
     /// The facts as the contract spells them.
@@ -59,6 +59,7 @@ extension ImageInfo {
         raw.flags.set(CPI_IMAGE_ORIENTATION_APPLIED, if: orientationApplied)
         raw.flags.set(CPI_IMAGE_LOSSY, if: isLossy)
         raw.flags.set(CPI_IMAGE_ANIMATED, if: isAnimated)
+        raw.flags.set(CPI_IMAGE_ROWS, if: decodesRows)
         switch loopCount {
         case .unknown: raw.loop_kind = CPI_LOOPS_UNKNOWN
         case .infinite: raw.loop_kind = CPI_LOOPS_INFINITE

@@ -53,9 +53,11 @@ typedef struct cpi_format_offer {
 typedef struct cpi_decode_request {
     uint32_t                         size;
     uint32_t                         flags;   /* CPI_DECODE_...                                                    */
-    const cpi_surface *CPI_NONNULL   surface; /* where to; its size is `reduced`, or that of `region`              */
-    cpi_rect                         region;  /* part of the frame in frame pixels; all zero = the whole frame.
-                                                 Anything else only with CPI_CODER_REGION                          */
+    const cpi_surface *CPI_NONNULL   surface; /* where to; its size is that of `region`, or `reduced`              */
+    cpi_rect                         region;  /* part of the frame, in pixels of the reduced frame if it is reduced;
+                                                 all zero = the whole frame. Anything else only with CPI_CODER_REGION,
+                                                 or as bands with CPI_IMAGE_ROWS: whole rows, each band beginning
+                                                 where the last one ended, the first one at 0                      */
     uint32_t                         reduced_width;  /* as answered by reduced_size; 0 = full size                 */
     uint32_t                         reduced_height;
 } cpi_decode_request;

@@ -83,6 +83,9 @@ typedef struct cpi_color {
 #define CPI_IMAGE_LOSSY               ((uint32_t)0x08)  /* the data was compressed with loss                  */
 #define CPI_IMAGE_ANIMATED            ((uint32_t)0x10)  /* the container declares an animation                */
 #define CPI_IMAGE_HAS_BACKGROUND      ((uint32_t)0x20)  /* `background` is stored in the file                 */
+#define CPI_IMAGE_ROWS                ((uint32_t)0x40)  /* since 1.1: a still that decode hands out in bands of
+                                                           whole rows (see cpi_decode_request.region), in memory
+                                                           that does not grow with the height                 */
 
 #define CPI_LOOPS_UNKNOWN  ((uint32_t)0)  /* the file does not say                 */
 #define CPI_LOOPS_COUNT    ((uint32_t)1)  /* loop_count is the number of plays     */

@@ -4,7 +4,7 @@
  *   release   minor   appended
  *   0.1       1.0     everything not listed below
  *   0.1       1.1     cpi_services.now, cpi_services.thread_hint, cpi_limits.max_scans, cpi_limits.max_ratio,
- *                     cpi_image_info.thumbnail_count, cpi_decoder_api.dirty
+ *                     cpi_image_info.thumbnail_count, cpi_decoder_api.dirty, CPI_IMAGE_ROWS
  *
  * A host of minor N runs every plugin built for a minor of the same major, older or newer, unless the plugin's
  * manifest says `minor_needed` above N. The previous major is supported for at least 24 months.
