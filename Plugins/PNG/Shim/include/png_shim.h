@@ -69,6 +69,7 @@ typedef struct pngshim_target {
     uint8_t  channels;   /* as many as are stored, or more */
     uint8_t  bits;       /* 8: 16-bit samples keep their upper half */
     uint8_t  blocky;     /* pixels of an early pass fill the place of later ones */
+    uint8_t  shift;      /* 1 ... 3: of an interlaced picture, only every 2nd, 4th or 8th pixel of every such row */
 } pngshim_target;
 
 /* How far the picture is. */
@@ -87,8 +88,14 @@ uint64_t pngshim_engine_memory(pngshim_engine *engine, uint32_t width, uint32_t 
 /* Begins a picture, a further one as well. The target stays valid as long as bytes are pushed in. */
 int32_t pngshim_engine_begin(pngshim_engine *engine, uint32_t width, uint32_t height, uint8_t interlaced,
                              const pngshim_target *target);
-/* Pushes bytes of the zlib stream in. They are not kept. Whatever comes behind its end is ignored. */
-int32_t pngshim_engine_push(pngshim_engine *engine, const uint8_t *bytes, uint64_t count);
+/* The picture goes on in another target, up to the row `end_row`; PNGSHIM_REFUSED unless it is not interlaced and
+ * nothing but the rows of the last target, or none, are there. */
+int32_t pngshim_engine_band(pngshim_engine *engine, const pngshim_target *target, uint32_t end_row);
+/* Pushes bytes of the zlib stream in. They are not kept. Whatever comes behind its end is ignored. `taken` is less than
+ * `count` only where a band is full; the rest, be it none, is to be pushed for the next one. */
+int32_t pngshim_engine_push(pngshim_engine *engine, const uint8_t *bytes, uint64_t count, uint64_t *taken);
+/* Whether further bytes are of no use now: the band is full, or the reduced picture is there. */
+uint8_t pngshim_engine_is_full(const pngshim_engine *engine);
 void    pngshim_engine_progress(pngshim_engine *engine, pngshim_progress *progress);
 const char *pngshim_engine_message(const pngshim_engine *engine);
 /* The checksum of PNG 3rd edition, annex D; starts with 0 and goes on with its own result. */
