@@ -2,6 +2,7 @@ import CoderPluginKit
 import ImageModel
 import PNGCodec
 import PNGShim
+import Testing
 
 /// Numbers that look random and are always the same (Numerical Recipes, 7.1).
 struct PNGNoise {

@@ -39,7 +39,8 @@ package final class PNGPicture {
 
     /// Whether it can go on with this surface.
     package func fits(_ surface: borrowing Surface) -> Bool {
-        !isDecoded && rows.count == surface.size.height && surfaceIdentity == PNGEngine.identity(of: surface)
+        !isDecoded && !engine.isFull && rows.count == surface.size.height
+            && surfaceIdentity == PNGEngine.identity(of: surface)
     }
 
     /// Goes on with the rows that follow, in a surface of their own; the same ones again where bytes were missing.
