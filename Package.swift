@@ -66,7 +66,7 @@ func room(_ name: String, _ format: String, on base: String? = nil, libraries: [
 let rooms = [
     room("Farbfeld", "farbfeld"),
     room("JPEG", "jpeg", libraries: ["jpeg"]),
-    room("PNG", "png", libraries: ["png", "isal", "z"]),
+    room("PNG", "png", libraries: ["png", "isal", "z", "deflate"]),
     room("APNG", "apng", on: "PNG"),
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("AWebP", "awebp", on: "WebP"),

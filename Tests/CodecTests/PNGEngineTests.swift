@@ -1,109 +1,21 @@
 import CoderPluginKit
 import ImageModel
 import PNGCodec
-import PNGShim
 import TestSupport
 import Testing
 
-/// What libpng, reading the file by itself, makes of it; nil where it has an error.
-private func reference(_ bytes: [UInt8], size: PixelSize, format: PixelFormat) throws -> PixelBuffer? {
-    let buffer = try PixelBuffer(size: size, format: format)
-    var target = unsafe pngshim_target()
-    unsafe target.stride = UInt64(buffer.stride)
-    unsafe target.row_bytes = UInt64(buffer.bytesPerRow)
-    unsafe target.channels = UInt8(format.channels.count)
-    unsafe target.bits = UInt8(format.bits)
-    let status = unsafe buffer.withUnsafeMutableBytes { pixels in
-        unsafe target.pixels = pixels.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        return unsafe bytes.withUnsafeBufferPointer {
-            unsafe pngshim_reference($0.baseAddress, UInt64($0.count), &target)
-        }
-    }
-    return status == PNGSHIM_OK ? buffer : nil
-}
-
-private func allBytes(_ buffer: PixelBuffer) -> [UInt8] { unsafe buffer.withUnsafeMutableBytes { unsafe Array($0) } }
-
-/// The formats that are offered for a file.
-private func offers(_ bytes: [UInt8]) throws -> [PixelFormat] {
-    let decoder = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
-    _ = try decoder.readHeader()
-    return decoder.pixelFormats
-}
-
 private func expectSameAsReference(_ bytes: [UInt8], _ comment: Comment) throws {
-    for format in try offers(bytes) {
+    for format in try pngOffers(bytes) {
         let ours = try decodePNG(bytes, as: format)
-        let theirs = try #require(try reference(bytes, size: ours.info.size, format: format), comment)
+        let theirs = try #require(try pngReference(bytes, size: ours.info.size, format: format), comment)
         // One comparison: a million of them with a message each is slow.
-        #expect(allBytes(ours.buffer) == allBytes(theirs), "\(comment), \(format)")
-    }
-}
-
-/// Numbers that look random and are always the same (Numerical Recipes, 7.1).
-private struct Noise {
-    var state: UInt32
-
-    mutating func next() -> UInt8 {
-        state = state &* 1_664_525 &+ 1_013_904_223
-        return UInt8(truncatingIfNeeded: state >> 24)
-    }
-}
-
-/// A type and depth of PNG 3rd edition, table 8, with or without tRNS.
-private struct Kind: Sendable, CustomTestStringConvertible {
-    var type: UInt8
-    var depth: UInt8
-    var hasTransparency = false
-
-    var testDescription: String { "type \(type), \(depth) bits\(hasTransparency ? ", tRNS" : "")" }
-
-    static let all: [Kind] = {
-        let depths: [(UInt8, [UInt8])] = [
-            (0, [1, 2, 4, 8, 16]), (2, [8, 16]), (3, [1, 2, 4, 8]), (4, [8, 16]), (6, [8, 16]),
-        ]
-        return depths.flatMap { type, depths in
-            depths.flatMap { depth in
-                let plain = Kind(type: type, depth: depth)
-                return type > 3 ? [plain] : [plain, Kind(type: type, depth: depth, hasTransparency: true)]
-            }
-        }
-    }()
-
-    private var bits: Int { [0: 1, 2: 3, 3: 1, 4: 2, 6: 4][type]! * Int(depth) }
-
-    /// A file of noise under filters of every type; every byte is a valid one, whatever the filter.
-    func file(_ width: Int, _ height: Int, interlaced: Bool, paethOnly: Bool = false, seed: UInt32 = 1) -> HandmadePNG {
-        var noise = Noise(state: seed &+ UInt32(width * 64 + height))
-        var rows: [UInt8] = []
-        // First column, first row, and steps of the passes (PNG 3rd edition, 8.2).
-        let passes =
-            interlaced
-            ? [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
-            : [(0, 0, 1, 1)]
-        for (left, top, dx, dy) in passes where left < width {
-            let count = ((width - left + dx - 1) / dx * bits + 7) / 8
-            for _ in stride(from: top, to: height, by: dy) {
-                rows.append(paethOnly ? 4 : noise.next() % 5)
-                // Few different values, so that the keys of tRNS are met.
-                for _ in 0..<count { rows.append(noise.next() & (hasTransparency ? 0x11 : 0xFF)) }
-            }
-        }
-        var file = HandmadePNG(width, height, depth: depth, type: type, interlaced: interlaced, rows: rows)
-        if type == 3 {
-            file.before.append(pngChunk("PLTE", (0..<3 * min(1 << Int(depth), 200)).map { _ in noise.next() }))
-        }
-        if hasTransparency {
-            let key: [UInt8] = type == 3 ? [0, 128] : type == 0 ? [0, 1] : [0, 0x11, 0, 0x10, 0, 0x01]
-            file.before.append(pngChunk("tRNS", key))
-        }
-        return file
+        #expect(pngBytes(ours.buffer) == pngBytes(theirs), "\(comment), \(format)")
     }
 }
 
 @Suite struct `PNG engine` {
-    @Test(arguments: Kind.all, [false, true])
-    fileprivate func `gives the bytes of libpng`(_ kind: Kind, _ interlaced: Bool) throws {
+    @Test(arguments: PNGKind.all, [false, true])
+    func `gives the bytes of libpng`(_ kind: PNGKind, _ interlaced: Bool) throws {
         for (width, height) in [(1, 1), (2, 9), (3, 8), (7, 3), (16, 12), (33, 21), (70, 40)] {
             let file = kind.file(width, height, interlaced: interlaced)
             try expectSameAsReference(file.bytes, "\(width) × \(height)")
@@ -111,8 +23,8 @@ private struct Kind: Sendable, CustomTestStringConvertible {
     }
 
     /// Rows of this filter are done several at once; one pixel wide to beyond what that needs.
-    @Test(arguments: Kind.all)
-    fileprivate func `gives the bytes of libpng where every row has the filter Paeth`(_ kind: Kind) throws {
+    @Test(arguments: PNGKind.all)
+    func `gives the bytes of libpng where every row has the filter Paeth`(_ kind: PNGKind) throws {
         for (width, height) in [(1, 9), (2, 9), (15, 11), (16, 11), (17, 4), (18, 3), (40, 5), (64, 13)] {
             let file = kind.file(width, height, interlaced: false, paethOnly: true, seed: 7)
             try expectSameAsReference(file.bytes, "\(width) × \(height)")
@@ -125,7 +37,7 @@ private struct Kind: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `takes the data in pieces of any length`() throws {
-        let file = Kind(type: 2, depth: 8).file(9, 7, interlaced: false)
+        let file = PNGKind(type: 2, depth: 8).file(9, 7, interlaced: false)
         let stream = storedZlib(file.rows)
         let expected = try decodePNG(file.bytes).samples
         let empty = pngChunk("IDAT", [])
@@ -139,8 +51,8 @@ private struct Kind: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test(arguments: Kind.all, [false, true])
-    fileprivate func `comes to the same end when the file arrives in pieces`(_ kind: Kind, _ interlaced: Bool) throws {
+    @Test(arguments: PNGKind.all, [false, true])
+    func `comes to the same end when the file arrives in pieces`(_ kind: PNGKind, _ interlaced: Bool) throws {
         let bytes = kind.file(13, 9, interlaced: interlaced).bytes
         let expected = try decodePNG(bytes).samples
         for step in [1, 5, 64] { #expect(try growPNG(bytes, by: step).last == expected, "pieces of \(step)") }
@@ -161,20 +73,4 @@ private struct Kind: Sendable, CustomTestStringConvertible {
         #expect(samples[0] == 0x0909 && samples[4 * width - 1] == 0x0909)
         #expect(samples[4 * width] == 0x0909 && samples[8 * width - 1] == 0x1212)
     }
-}
-
-/// A zlib stream of as many stored blocks as are needed.
-private func storedZlibBlocks(_ data: [UInt8]) -> [UInt8] {
-    var stream: [UInt8] = [0x78, 0x01]
-    for start in stride(from: 0, to: data.count, by: 0xFFFF) {
-        let block = data[start..<min(start + 0xFFFF, data.count)]
-        let (low, high) = (UInt8(block.count & 0xFF), UInt8(block.count >> 8))
-        stream += [start + block.count == data.count ? 1 : 0, low, high, ~low, ~high] + block
-    }
-    var (a, b) = (1, 0)
-    for byte in data {
-        a = (a + Int(byte)) % 65521
-        b = (b + a) % 65521
-    }
-    return stream + be32(b << 16 | a)
 }

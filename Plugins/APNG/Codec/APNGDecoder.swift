@@ -107,8 +107,8 @@ public final class APNGDecoder: AnimationDecoder {
         let cursor = PNGCursor(
             source, at: frame.data, kind: frame.isDefaultImage ? .imageData : .fdAT, isFrame: frame.control != nil)
         let fresh = try PNGPicture(
-            cursor, of: source, by: engine, host: host, isInterlaced: file.isInterlaced, into: surface,
-            wantsPartial: wantsPartial)
+            cursor, of: source, by: engine, host: host, isInterlaced: file.isInterlaced, size: currentRect.size,
+            into: surface, wantsPartial: wantsPartial)
         picture = fresh
         return fresh
     }

@@ -8,7 +8,7 @@ package struct PNGCursor {
     /// `\x89PNG\r\n\x1A\n` (PNG 3rd edition, 5.2).
     package static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     /// Compressed bytes between two questions whether to go on; at most 1032 times as much when inflated.
-    private static let slice = 1 << 14
+    private static let slice = 1 << 16
     /// Bytes of fdAT in front of the compressed ones (PNG 3rd edition, 11.3.6.3).
     private static let sequenceNumber = 4
 

@@ -6,18 +6,25 @@ public import ImageModel
 /// The file is walked here, chunk by chunk, so that whole and growing sources take one way.
 public final class PNGDecoder: ImageDecoder {
     private let file: PNGFile
+    private let options: CoderOptions
     private let host: HostServices
     private var info: ImageInfo?
     private var engine: PNGEngine?
     private var picture: PNGPicture?
+    /// What the picture, or its last band, was begun for.
+    private var begun: DecodeRequest?
+    private var format: PixelFormat?
 
     public init(_ session: DecoderSession) throws(CoderError) {
         file = PNGFile(session)
+        options = session.options
         host = session.host
     }
 
     public func readHeader() throws(CoderError) -> ImageInfo {
-        let info = try file.readHeader()
+        var info = try file.readHeader()
+        // A row of an interlaced picture is there only with the last pass.
+        info.decodesRows = !file.isInterlaced
         self.info = info
         return info
     }
@@ -26,29 +33,87 @@ public final class PNGDecoder: ImageDecoder {
 
     public var pixelFormats: [PixelFormat] { file.pixelFormats }
 
+    public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
+        guard takesPasses else { return size }
+        for shift in [3, 2, 1] {
+            let reduced = Self.reduced(size, by: shift)
+            if reduced.width >= wanted.width, reduced.height >= wanted.height { return reduced }
+        }
+        return size
+    }
+
     public func decode(
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        guard let info, surface.size == info.size, pixelFormats.contains(surface.format) else {
-            throw CoderError(.misuse, "the surface does not fit the picture")
+        guard let info, pixelFormats.contains(surface.format) else { throw Self.misfit }
+        if let region = request.region { return try decode(region, of: request, into: surface) }
+        let shift = try shift(for: request.reducedSize ?? info.size)
+        guard surface.size == request.reducedSize ?? info.size else { throw Self.misfit }
+        let isSame = begun?.region == nil && begun?.reducedSize == request.reducedSize
+        if !isSame || picture?.fits(surface) != true {
+            picture = try begin(in: surface, shift: shift, wantsPartial: request.wantsPartial)
+            begun = request
         }
-        let picture = try pictureGoingOn(in: surface, wantsPartial: request.wantsPartial)
+        return try finish(request)
+    }
+
+    /// Decodes a band of rows.
+    private func decode(
+        _ region: PixelRect, of request: DecodeRequest, into surface: borrowing Surface
+    ) throws(CoderError) -> DecodeOutcome {
+        guard let info, info.decodesRows, request.reducedSize ?? info.size == info.size, region.x == 0,
+            region.width == info.size.width, !region.isEmpty, PixelRect(info.size).contains(region),
+            surface.size == region.size
+        else { throw Self.misfit }
+        let isGoingOn = begun?.region == region && picture?.fits(surface) == true
+        if region.y == 0, !isGoingOn {
+            picture = try begin(in: surface, wantsPartial: false)
+        } else {
+            guard let picture, begun?.region != nil, format == surface.format else { throw Self.misfit }
+            try picture.goOn(with: region.y..<region.y + region.height, in: surface)
+        }
+        begun = request
+        return try finish(request)
+    }
+
+    private func finish(_ request: DecodeRequest) throws(CoderError) -> DecodeOutcome {
+        guard let picture else { throw Self.misfit }
         let outcome = try picture.decode(wantsPartial: request.wantsPartial)
-        if outcome == .complete { file.passWarnings() }
+        if outcome == .complete, picture.isDecoded { file.passWarnings() }
         return outcome
     }
 
-    /// The picture that was begun, or a new one where the surface is another one.
-    private func pictureGoingOn(
-        in surface: borrowing Surface, wantsPartial: Bool
+    private func begin(
+        in surface: borrowing Surface, shift: Int = 0, wantsPartial: Bool
     ) throws(CoderError) -> PNGPicture {
-        if let picture, picture.fits(surface) { return picture }
         if engine == nil { engine = try file.makeEngine() }
-        guard let engine else { throw CoderError(.misuse, "the header was not read") }
-        let fresh = try PNGPicture(
+        guard let engine, let info else { throw CoderError(.misuse, "the header was not read") }
+        format = surface.format
+        return try PNGPicture(
             PNGCursor(file.source, at: file.firstData ?? 0), of: file.source, by: engine, host: host,
-            isInterlaced: file.isInterlaced, into: surface, wantsPartial: wantsPartial)
-        picture = fresh
-        return fresh
+            isInterlaced: file.isInterlaced, size: info.size, shift: shift, into: surface, wantsPartial: wantsPartial)
     }
+
+    // MARK: Early passes
+
+    /// Whether the first passes of an interlaced picture may stand for a smaller one.
+    private var takesPasses: Bool { file.isInterlaced && options.bool("png.passes") == true }
+
+    /// How often a size is halved to be `reduced`.
+    private func shift(for reduced: PixelSize) throws(CoderError) -> Int {
+        guard let info else { throw Self.misfit }
+        if reduced == info.size { return 0 }
+        guard takesPasses, let shift = (1...3).first(where: { Self.reduced(info.size, by: $0) == reduced }) else {
+            throw Self.misfit
+        }
+        return shift
+    }
+
+    /// The size of every 2ⁿ-th pixel of every such row, the first one included.
+    private static func reduced(_ size: PixelSize, by shift: Int) -> PixelSize {
+        func part(_ side: Int) -> Int { (side + (1 << shift) - 1) >> shift }
+        return PixelSize(part(size.width), part(size.height))
+    }
+
+    private static var misfit: CoderError { CoderError(.misuse, "the surface does not fit the picture") }
 }

@@ -55,29 +55,47 @@ public final class PNGEncoder: ImageEncoder {
         if isWritten { throw .unsupported("a second frame in a still PNG") }
         isWritten = true
 
-        let palette = try wantsPalette(surface) ? PNGPalette(of: surface, host: host) : nil
-        let writer = try PNGWriter(layout(of: surface, palette: palette), to: sink)
-        if let palette { try writer.setPalette(palette.entries, transparent: palette.transparentCount) }
-        PNGPreamble.embed(blobs, of: info, into: writer, host: host)
-        let passes = try writer.begin()
-        var indices = [UInt8](repeating: 0, count: palette == nil ? 0 : info.size.width)
-        for pass in 0..<passes {
-            for first in stride(from: 0, to: info.size.height, by: 64) {
+        let effort = try StillEffort(options)
+        let compressor = try RowCompressor()
+        let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
+        let choice = try chooser.choose(for: surface, info, compressor)
+        try sink.write(
+            PNGPreamble.bytes(
+                info, depth: choice.layout.depth, colorType: choice.layout.colorType, isInterlaced: isInterlaced,
+                palette: choice.palette?.entries, blobs: blobs, host: host))
+
+        let total = Adam7.passes(isInterlaced).reduce(0) { sum, pass in
+            sum + pass.height(of: info.size) * choice.layout.bytesPerRow(width: pass.width(of: info.size))
+        }
+        let (method, reserved) = effort.method(total: total, filters: choice.filters, host: host)
+        defer { if reserved > 0 { try? host.reserve(bytes: -reserved) } }
+        try compressor.start(
+            width: info.size.width, format: surface.format, isOpaque: !surface.format.hasTransparency,
+            layout: choice.layout, palette: choice.palette, effort: method)
+        try write(surface, by: compressor, to: sink)
+        try sink.write(bigEndian(0) + Array("IEND".utf8) + bigEndian(chunkChecksum(Array("IEND".utf8))))
+    }
+
+    private func write(
+        _ surface: borrowing Surface, by compressor: RowCompressor, to sink: ByteSink
+    ) throws(CoderError) {
+        let size = surface.size
+        let passes = Adam7.passes(isInterlaced).filter { $0.width(of: size) > 0 && $0.height(of: size) > 0 }
+        for (number, pass) in passes.enumerated() {
+            try compressor.beginPass(first: pass.x, step: pass.dx)
+            for first in stride(from: pass.y, to: size.height, by: 64 * pass.dy) {
                 try host.checkCancellation()
-                let rows = first..<min(first + 64, info.size.height)
-                if let palette {
-                    for y in rows {
-                        palette.indices(ofRow: y, of: surface, into: &indices)
-                        try writer.write(indices: indices)
-                    }
-                } else {
-                    try writer.write(rows: rows, of: surface)
-                }
-                host.progress(pass * info.size.height + rows.upperBound, of: passes * info.size.height)
+                let rows = first..<min(first + 64 * pass.dy, size.height)
+                try compressor.push(surface, rows: rows, step: pass.dy)
+                try compressor.writeChunks("IDAT", to: sink, isLast: false)
+                host.progress(number * size.height + rows.upperBound, of: passes.count * size.height)
             }
         }
-        try writer.finish()
+        try compressor.finish()
+        try compressor.writeChunks("IDAT", to: sink, isLast: true)
     }
+
+    private var isInterlaced: Bool { options.bool("png.interlaced") ?? false }
 
     public func finish() throws(CoderError) {
         guard isWritten else { throw CoderError(.misuse, "the picture has no frame") }
@@ -90,42 +108,6 @@ public final class PNGEncoder: ImageEncoder {
         return switch format.channels {
         case .gray, .grayAlpha, .rgb, .rgba: true
         case .bgra, .cmyk: false
-        }
-    }
-
-    private func wantsPalette(_ surface: borrowing Surface) -> Bool {
-        options.bool("png.palette") == true && surface.format.bits == 8
-            && (surface.format.channels == .rgb || surface.format.channels == .rgba)
-    }
-
-    private func layout(
-        of surface: borrowing Surface, palette: PNGPalette?
-    ) throws(CoderError) -> PNGWriter.Layout {
-        let format = surface.format
-        let isColor = format.channels == .rgb || format.channels == .rgba
-        let level = options.integer(OptionKey.effort) ?? 6
-        guard (0...9).contains(level) else {
-            throw .invalidArgument("effort is \(level)", hint: "it goes from 0 to 9")
-        }
-        let colorType: UInt8 = palette != nil ? 3 : (isColor ? 2 : 0) | (format.hasTransparency ? 4 : 0)
-        return PNGWriter.Layout(
-            size: surface.size, depth: palette?.depth ?? format.bits, colorType: colorType,
-            isInterlaced: options.bool("png.interlaced") ?? false, level: level,
-            filters: try filters(hasPalette: palette != nil, isStored: level == 0),
-            dropsAlpha: palette == nil && format.alpha == .opaque)
-    }
-
-    /// The PNG_FILTER_ bits of png.h.
-    private func filters(hasPalette: Bool, isStored: Bool) throws(CoderError) -> UInt8 {
-        switch options.string("png.filter") ?? "adaptive" {
-        case "none": 0x08
-        case "sub": 0x10
-        case "up": 0x20
-        case "avg": 0x40
-        case "paeth": 0x80
-        // Filters help neither indices nor stored data (PNG 3rd edition, 12.7).
-        case "adaptive": hasPalette || isStored ? 0x08 : 0xF8
-        case let name: throw .invalidArgument("png.filter has no value \(name)")
         }
     }
 }

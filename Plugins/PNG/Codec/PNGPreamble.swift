@@ -25,21 +25,20 @@ public enum PNGPreamble {
     /// - Parameter palette: RGBA, four bytes an entry; those that are not opaque should come first.
     /// - Parameter transparent: entries in tRNS; nil: up to the last that is not opaque.
     public static func bytes(
-        _ info: ImageInfo, depth: Int, colorType: UInt8, palette: [UInt8]? = nil, transparent: Int? = nil,
-        blobs: [MetadataBlob], host: HostServices
+        _ info: ImageInfo, depth: Int, colorType: UInt8, isInterlaced: Bool = false, palette: [UInt8]? = nil,
+        transparent: Int? = nil, blobs: [MetadataBlob], host: HostServices
     ) throws(CoderError) -> [UInt8] {
         let sink = ByteSink()
         let writer = try PNGWriter(
             PNGWriter.Layout(
-                size: info.size, depth: depth, colorType: colorType, isInterlaced: false, level: 9, filters: 0x08,
-                dropsAlpha: false),
+                size: info.size, depth: depth, colorType: colorType, isInterlaced: isInterlaced),
             to: sink)
         if let palette {
             let last = (0..<palette.count / 4).last { palette[4 * $0 + 3] != 0xFF }
             try writer.setPalette(palette, transparent: transparent ?? last.map { $0 + 1 } ?? 0)
         }
         embed(blobs, of: info, into: writer, host: host)
-        _ = try writer.begin()
+        try writer.finish()
         return sink.written
     }
 

@@ -84,7 +84,7 @@ INLINE void with_channels(const png_conversion *c, uint8_t *to, const uint8_t *f
 }
 
 /* RGB to RGBA, four bytes at a time; reads one byte behind the row. */
-static void add_alpha(uint8_t *to, const uint8_t *from, size_t width) {
+static void add_alpha_plain(uint8_t *to, const uint8_t *from, size_t width) {
     static const uint8_t opaque[4] = {0, 0, 0, 0xFF};
     uint32_t alpha;
     memcpy(&alpha, opaque, 4);
@@ -95,6 +95,33 @@ static void add_alpha(uint8_t *to, const uint8_t *from, size_t width) {
         memcpy(to + 4 * x, &pixel, 4);
     }
 }
+
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+/* The same, four pixels at a time, where single bytes can be shuffled; reads four bytes behind the row. */
+INLINE void add_alpha_four(uint8_t *to, const uint8_t *from, size_t width) {
+    const bytes16 alpha = {0, 0, 0, 0xFF, 0, 0, 0, 0xFF, 0, 0, 0, 0xFF, 0, 0, 0, 0xFF};
+    size_t x = 0;
+    for (; x + 4 <= width; x += 4) {
+        bytes16 v;
+        memcpy(&v, from + 3 * x, 16);
+        v = __builtin_shufflevector(v, v, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11) | alpha;
+        memcpy(to + 4 * x, &v, 16);
+    }
+    add_alpha_plain(to + 4 * x, from + 3 * x, width - x);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void add_alpha_avx2(uint8_t *to, const uint8_t *from, size_t width) {
+    add_alpha_four(to, from, width);
+}
+
+static void add_alpha(uint8_t *to, const uint8_t *from, size_t width) {
+    (__builtin_cpu_supports("avx2") ? add_alpha_avx2 : add_alpha_plain)(to, from, width);
+}
+#else
+static void add_alpha(uint8_t *to, const uint8_t *from, size_t width) { add_alpha_four(to, from, width); }
+#endif
 
 static void resolve(const png_conversion *c, uint8_t *to, const uint8_t *from, size_t width) {
     if (c->to_channels == 4)

@@ -1,5 +1,5 @@
 /*
- * png_deflate.c - zlib streams by zlib (small) or ISA-L (fast).
+ * png_deflate.c - zlib streams by zlib (small), ISA-L (fast) or libdeflate (small and fast, all at once).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +7,7 @@
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
+#include <libdeflate.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,10 @@ struct pngshim_deflater {
     z_stream             zlib;
     struct isal_zstream *isal;
     uint8_t             *isal_level[4];
+    struct libdeflate_compressor *whole;
+    int                  whole_level;
+    uint8_t             *input;
+    size_t               input_count, input_capacity;
     pngshim_effort       effort;
     uint8_t              has_zlib;
     uint64_t             length;
@@ -35,6 +40,8 @@ void pngshim_deflater_close(pngshim_deflater *d) {
     if (d->has_zlib) deflateEnd(&d->zlib);
     for (int i = 0; i < 4; i++) free(d->isal_level[i]);
     free(d->isal);
+    if (d->whole) libdeflate_free_compressor(d->whole);
+    free(d->input);
     free(d->bytes);
     free(d);
 }
@@ -53,11 +60,55 @@ static int32_t start_isal(pngshim_deflater *d, int level) {
     return PNGSHIM_OK;
 }
 
+uint64_t pngshim_deflater_memory(const pngshim_effort *effort) {
+    if (effort->method != PNGSHIM_LIBDEFLATE) return 0;
+    return effort->total + libdeflate_zlib_compress_bound(NULL, effort->total);
+}
+
+static int32_t start_whole(pngshim_deflater *d, int level, uint64_t total) {
+    if (total > SIZE_MAX / 4) return PNGSHIM_NO_MEMORY;
+    if (d->whole && d->whole_level != level) {
+        libdeflate_free_compressor(d->whole);
+        d->whole = NULL;
+    }
+    if (!d->whole) d->whole = libdeflate_alloc_compressor(level);
+    if (!d->whole) return PNGSHIM_NO_MEMORY;
+    d->whole_level = level;
+    d->input_count = 0;
+    if (total <= d->input_capacity) return PNGSHIM_OK;
+    free(d->input);
+    d->input = malloc(total);
+    d->input_capacity = d->input ? total : 0;
+    return d->input ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;
+}
+
+/* Keeps bytes, and compresses all of them once the last are there. */
+static int32_t push_whole(pngshim_deflater *d, const uint8_t *bytes, uint64_t count, uint8_t is_last) {
+    if (count > d->input_capacity - d->input_count) return PNGSHIM_FAILED;
+    if (count) memcpy(d->input + d->input_count, bytes, count);
+    d->input_count += count;
+    if (!is_last) return PNGSHIM_OK;
+    size_t bound = libdeflate_zlib_compress_bound(d->whole, d->input_count);
+    if (bound > d->capacity) {
+        free(d->bytes);
+        d->bytes = malloc(bound);
+        d->capacity = d->bytes ? bound : 0;
+        if (!d->bytes) return PNGSHIM_NO_MEMORY;
+    }
+    d->length = libdeflate_zlib_compress(d->whole, d->input, d->input_count, d->bytes, bound);
+    d->count = d->effort.measured ? 0 : d->length;
+    return d->length ? PNGSHIM_OK : PNGSHIM_FAILED;
+}
+
 int32_t pngshim_deflater_start(pngshim_deflater *d, const pngshim_effort *effort) {
     d->effort = *effort;
     d->count = 0;
     d->length = 0;
-    if (effort->isal) return start_isal(d, effort->level > 3 ? 3 : effort->level);
+    if (effort->method == PNGSHIM_LIBDEFLATE) {
+        int wanted = effort->level < 1 ? 1 : effort->level > 12 ? 12 : effort->level;
+        return start_whole(d, wanted, effort->total);
+    }
+    if (effort->method == PNGSHIM_ISAL) return start_isal(d, effort->level > 3 ? 3 : effort->level);
     int level = effort->level > 9 ? 9 : effort->level;
     int strategy = effort->filtered ? Z_FILTERED : Z_DEFAULT_STRATEGY;
     if (!d->has_zlib) {
@@ -85,7 +136,7 @@ static int32_t make_room(pngshim_deflater *d) {
 
 /* Compresses one piece that fits an unsigned int. */
 static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t count, uint8_t is_last) {
-    if (d->effort.isal) {
+    if (d->effort.method == PNGSHIM_ISAL) {
         d->isal->next_in = (uint8_t *)bytes;
         d->isal->avail_in = count;
         d->isal->end_of_stream = is_last;
@@ -98,7 +149,7 @@ static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t co
         if (status != PNGSHIM_OK) return status;
         uint32_t left;
         uint8_t  is_done;
-        if (d->effort.isal) {
+        if (d->effort.method == PNGSHIM_ISAL) {
             d->isal->next_out = d->bytes + d->count;
             d->isal->avail_out = (uint32_t)PIECE;
             if (isal_deflate(d->isal) != COMP_OK) return PNGSHIM_FAILED;
@@ -119,6 +170,7 @@ static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t co
 }
 
 int32_t pngshim_deflater_push(pngshim_deflater *d, const uint8_t *bytes, uint64_t count, uint8_t is_last) {
+    if (d->effort.method == PNGSHIM_LIBDEFLATE) return push_whole(d, bytes, count, is_last);
     do {
         uint32_t piece = count > INT_MAX ? INT_MAX : (uint32_t)count;
         int32_t status = push_piece(d, bytes, piece, is_last && piece == count);
@@ -130,6 +182,8 @@ int32_t pngshim_deflater_push(pngshim_deflater *d, const uint8_t *bytes, uint64_
 }
 
 uint64_t pngshim_deflater_length(const pngshim_deflater *d) { return d->length; }
+
+uint64_t pngshim_deflater_waiting(const pngshim_deflater *d) { return d->count; }
 
 void pngshim_deflater_take(pngshim_deflater *d, const uint8_t **bytes, uint64_t *count) {
     *bytes = d->bytes;

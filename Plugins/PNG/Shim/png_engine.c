@@ -24,7 +24,7 @@ struct pngshim_engine {
     pngshim_target target;
     uint32_t width, height;
     unsigned pixel;               /* bytes from a sample to that of the next pixel, as stored; at least 1 */
-    uint8_t interlaced, pass, has_begun, ended, extra;
+    uint8_t interlaced, pass, end_pass, shift, has_begun, ended, extra, was_full;
     const char *message;
 
     uint8_t *memory;
@@ -35,6 +35,7 @@ struct pngshim_engine {
     size_t   stride;              /* bytes of a stored row with its filter byte */
     uint64_t rows_left;
     uint32_t first_row, end_row;
+    uint32_t band_row, band_end;  /* the rows that the target has */
 };
 
 #if defined(__x86_64__)
@@ -63,7 +64,7 @@ static void start_pass(pngshim_engine *e, unsigned pass) {
     e->pass_width = e->width;
     e->pass_rows = e->height;
     if (e->interlaced)
-        for (; pass < 7; pass++) {
+        for (; pass < e->end_pass; pass++) {
             e->pass_width = pass_size(e->width, png_pass_x[pass], png_pass_dx[pass]);
             e->pass_rows = pass_size(e->height, png_pass_y[pass], png_pass_dy[pass]);
             if (e->pass_width && e->pass_rows) break;
@@ -138,13 +139,17 @@ int32_t pngshim_engine_begin(pngshim_engine *e, uint32_t width, uint32_t height,
     memset(e->prior, 0, stored_bytes(e, width) + 1 + PNG_SLACK);
     memset(e->work + capacity, 0, PNG_SLACK);
     e->begin = e->end = 0;
-    e->has_begun = e->ended = e->extra = 0;
+    e->has_begun = e->ended = e->extra = e->was_full = 0;
+    e->shift = target->shift;
+    e->end_pass = (uint8_t)(7 - 2 * target->shift);
+    e->band_row = 0;
+    e->band_end = height;
     e->first_row = e->end_row = 0;
     e->message = "";
     e->rows_left = height;
     if (interlaced) {
         e->rows_left = 0;
-        for (int p = 0; p < 7; p++)
+        for (int p = 0; p < e->end_pass; p++)
             if (pass_size(width, png_pass_x[p], png_pass_dx[p]))
                 e->rows_left += pass_size(height, png_pass_y[p], png_pass_dy[p]);
     }
@@ -154,22 +159,36 @@ int32_t pngshim_engine_begin(pngshim_engine *e, uint32_t width, uint32_t height,
     return PNGSHIM_OK;
 }
 
+int32_t pngshim_engine_band(pngshim_engine *e, const pngshim_target *target, uint32_t end_row) {
+    if (e->interlaced || e->row != e->band_end % e->height || end_row <= e->row || end_row > e->height ||
+        target->row_bytes != e->target.row_bytes)
+        return PNGSHIM_REFUSED;
+    e->target = *target;
+    e->band_row = e->row;
+    e->band_end = end_row;
+    return PNGSHIM_OK;
+}
+
+/* Whether the next row has no place in the target. */
+static int is_band_full(const pngshim_engine *e) { return !e->interlaced && e->rows_left && e->row >= e->band_end; }
+
 /* Puts row `e->row` of the pass into the picture. */
 static void emit(pngshim_engine *e, const uint8_t *stored) {
     uint32_t y = e->row, end;
-    uint8_t *to = e->target.pixels + (size_t)y * e->target.stride;
     if (!e->interlaced) {
+        uint8_t *to = e->target.pixels + (size_t)(y - e->band_row) * e->target.stride;
         png_convert(&e->conversion, to, stored, e->width, e->indices);
         end = y + 1;
     } else {
-        size_t pixel = (size_t)(e->target.row_bytes / e->width);
-        y = (uint32_t)(y * (uint64_t)png_pass_dy[e->pass] + png_pass_y[e->pass]);
+        png_grid grid = png_grid_of(e->pass, e->shift, e->width, e->height);
+        size_t pixel = (size_t)(e->target.row_bytes / grid.width);
+        y = (uint32_t)(y * (uint64_t)grid.dy + grid.y);
         end = y + 1;
         png_convert(&e->conversion, e->wide, stored, e->pass_width, e->indices);
         if (e->target.blocky)
-            end = png_place_blocks(e->target.pixels, e->target.stride, pixel, e->width, e->height, e->wide, y, e->pass);
+            end = png_place_blocks(e->target.pixels, e->target.stride, pixel, &grid, e->wide, y);
         else
-            png_place(e->target.pixels, e->target.stride, pixel, e->width, e->wide, y, e->pass);
+            png_place(e->target.pixels, e->target.stride, pixel, &grid, e->wide, y);
     }
     if (e->first_row == e->end_row) {
         e->first_row = y;
@@ -181,12 +200,13 @@ static void emit(pngshim_engine *e, const uint8_t *stored) {
     e->rows_left--;
 }
 
-/* Takes the rows that are whole out of the work memory. */
+/* Takes the rows that are whole, and have a place, out of the work memory. */
 static int32_t take_rows(pngshim_engine *e) {
     const uint8_t *prior = NULL;
     int32_t status = PNGSHIM_OK;
     while (e->rows_left && status == PNGSHIM_OK) {
-        size_t there = (e->end - e->begin) / e->stride, rows = e->pass_rows - e->row;
+        size_t there = (e->end - e->begin) / e->stride;
+        size_t rows = (e->interlaced ? e->pass_rows : e->band_end) - e->row;
         if (rows > there) rows = there;
         if (!rows) break;
         uint8_t *first = e->work + e->begin;
@@ -204,12 +224,15 @@ static int32_t take_rows(pngshim_engine *e) {
         }
     }
     if (prior) memcpy(e->prior, prior, e->stride - 1);
-    if (e->begin) {
-        memmove(e->work, e->work + e->begin, e->end - e->begin);
-        e->end -= e->begin;
-        e->begin = 0;
-    }
     return status;
+}
+
+/* Moves what is left in the work memory to its front. */
+static void compact(pngshim_engine *e) {
+    if (!e->begin) return;
+    memmove(e->work, e->work + e->begin, e->end - e->begin);
+    e->end -= e->begin;
+    e->begin = 0;
 }
 
 static const char *inflate_message(int code) {
@@ -223,41 +246,53 @@ static const char *inflate_message(int code) {
     }
 }
 
-int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t count) {
+int32_t pngshim_engine_push(pngshim_engine *e, const uint8_t *bytes, uint64_t count, uint64_t *taken) {
+    *taken = count;
     /* A window above 32 KiB does not exist (RFC 1950, 2.2), and the inflater does not look. */
     if (count && !e->has_begun && bytes[0] >> 4 > 7) {
         e->message = "invalid window size";
         return PNGSHIM_FAILED;
     }
     if (count) e->has_begun = 1;
-    while (count && !e->ended) {
+    /* What a full band has left. */
+    if (e->begin < e->end) {
+        if (take_rows(e)) return PNGSHIM_FAILED;
+        if (!e->rows_left && e->end > e->begin) e->extra = e->ended = 1;
+    }
+    while ((count || e->was_full) && !e->ended && !is_band_full(e)) {
+        compact(e);
         uint32_t slice = count > 1u << 30 ? 1u << 30 : (uint32_t)count;
+        uint32_t room = e->capacity - e->end > 1u << 30 ? 1u << 30 : (uint32_t)(e->capacity - e->end);
         e->inflate.next_in = (uint8_t *)bytes;
         e->inflate.avail_in = slice;
-        int is_full;
-        do {
-            uint32_t room = e->capacity - e->end > 1u << 30 ? 1u << 30 : (uint32_t)(e->capacity - e->end);
-            e->inflate.next_out = e->work + e->end;
-            e->inflate.avail_out = room;
-            int code = isal_inflate(&e->inflate);
-            tidy_registers();
-            is_full = e->inflate.avail_out == 0;
-            e->end += room - e->inflate.avail_out;
-            if (take_rows(e)) return PNGSHIM_FAILED;
-            if (code != ISAL_DECOMP_OK) {
-                e->ended = 1;
-                e->message = inflate_message(code);
-                /* Once all rows are there only a wrong checksum says that one of them may be wrong. */
-                return e->rows_left || code == ISAL_INCORRECT_CHECKSUM ? PNGSHIM_FAILED : PNGSHIM_OK;
-            }
-            if (!e->rows_left && e->end) e->extra = e->ended = 1;
-            if (e->inflate.block_state == ISAL_BLOCK_FINISH) e->ended = 1;
-        } while (is_full && !e->ended);
-        bytes += slice;
-        count -= slice;
+        e->inflate.next_out = e->work + e->end;
+        e->inflate.avail_out = room;
+        int code = isal_inflate(&e->inflate);
+        tidy_registers();
+        e->was_full = e->inflate.avail_out == 0;
+        e->end += room - e->inflate.avail_out;
+        bytes += slice - e->inflate.avail_in;
+        count -= slice - e->inflate.avail_in;
+        if (take_rows(e)) return PNGSHIM_FAILED;
+        if (code != ISAL_DECOMP_OK) {
+            e->ended = 1;
+            e->message = inflate_message(code);
+            /* Once all rows are there only a wrong checksum says that one of them may be wrong. */
+            return e->rows_left || code == ISAL_INCORRECT_CHECKSUM ? PNGSHIM_FAILED : PNGSHIM_OK;
+        }
+        if (!e->rows_left && e->end > e->begin) e->extra = e->ended = 1;
+        if (!e->rows_left && e->shift) e->ended = 1;
+        /* The last rows may still wait for the next band. */
+        if (e->inflate.block_state == ISAL_BLOCK_FINISH) {
+            e->ended = 1;
+            count = 0;
+        }
     }
+    if (!e->ended) *taken -= count;
     return PNGSHIM_OK;
 }
+
+uint8_t pngshim_engine_is_full(const pngshim_engine *e) { return is_band_full(e) || (e->shift && !e->rows_left); }
 
 void pngshim_engine_progress(pngshim_engine *e, pngshim_progress *progress) {
     progress->first_row = e->first_row;

@@ -5,11 +5,10 @@
  */
 #include "png_pack.h"
 
+#include "png_filter.h"
+
 #include <stdlib.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* Rows are collected up to this before they are compressed. */
 #define BATCH ((size_t)1 << 16)
@@ -96,6 +95,19 @@ int32_t pngshim_palette_hole(pngshim_palette *p, uint8_t keep) {
     return PNGSHIM_OK;
 }
 
+static int by_opacity(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int a_is_opaque = a >> 24 == 255, b_is_opaque = b >> 24 == 255;
+    if (a_is_opaque != b_is_opaque) return a_is_opaque - b_is_opaque;
+    return a < b ? -1 : a > b;
+}
+
+void pngshim_palette_sort(pngshim_palette *p) {
+    qsort(p->colors, p->count, sizeof p->colors[0], by_opacity);
+    memset(p->slots, 0, sizeof p->slots);
+    for (uint32_t i = 0; i < p->count; i++) p->slots[slot_of(p, p->colors[i])] = (uint16_t)(i + 1);
+}
+
 uint32_t pngshim_palette_entries(const pngshim_palette *p, uint8_t rgba[1024]) {
     for (uint32_t i = 0; i < p->count; i++)
         for (int place = 0; place < 4; place++) rgba[4 * i + place] = (uint8_t)(p->colors[i] >> (8 * place));
@@ -103,6 +115,27 @@ uint32_t pngshim_palette_entries(const pngshim_palette *p, uint8_t rgba[1024]) {
 }
 
 /* ---- samples ---- */
+
+void pngshim_survey_add(pngshim_survey *survey, const uint8_t *pixels, uint64_t stride, uint32_t width, uint32_t rows,
+                        uint8_t channels, uint8_t sample_bytes) {
+    size_t   pixel = (size_t)channels * sample_bytes, count = width * pixel;
+    unsigned has_alpha = channels % 2 == 0;
+    for (uint32_t y = 0; y < rows && (survey->gray || survey->opaque || survey->doubled); y++, pixels += stride) {
+        uint8_t color = 0, depth = 0, alpha = 0xFF;
+        if (survey->gray && channels > 2)
+            for (const uint8_t *p = pixels; p < pixels + count; p += pixel)
+                for (unsigned i = 0; i < sample_bytes; i++)
+                    color |= (uint8_t)((p[i] ^ p[i + sample_bytes]) | (p[i] ^ p[i + 2 * sample_bytes]));
+        if (survey->opaque && has_alpha)
+            for (const uint8_t *p = pixels + pixel; p <= pixels + count; p += pixel)
+                for (unsigned i = 1; i <= sample_bytes; i++) alpha &= p[-(ptrdiff_t)i];
+        if (survey->doubled)
+            for (size_t i = 0; i < count; i += 2) depth |= sample_bytes == 2 ? pixels[i] ^ pixels[i + 1] : 1;
+        if (color) survey->gray = 0;
+        if (alpha != 0xFF) survey->opaque = 0;
+        if (depth) survey->doubled = 0;
+    }
+}
 
 struct pngshim_rows {
     pngshim_row_layout     layout;
@@ -112,7 +145,9 @@ struct pngshim_rows {
     uint32_t               step;      /* bytes from a sample to the one that filters compare it with */
     uint8_t               *memory;
     size_t                 capacity;
-    uint8_t               *row, *prior, *best, *trial, *batch;
+    uint8_t               *row, *prior, *picked, *picked_base, *batch;
+    uint32_t               first, pick; /* which pixels of a row are written */
+    uint32_t               width;       /* of the rows that are given */
     size_t                 batch_count, batch_capacity;
 };
 
@@ -165,6 +200,28 @@ static void copy_pixels(uint8_t *to, const uint8_t *from, uint32_t width, uint32
     }
 }
 
+/* Copies samples of native order one by one, to fewer of them or to their upper halves. */
+static void copy_samples(uint8_t *to, const uint8_t *from, const pngshim_row_layout *l) {
+    unsigned colors = l->channels < 3 ? 1 : 3, file_colors = l->file_channels < 3 ? 1 : 3;
+    for (uint32_t x = 0; x < l->width; x++, from += (size_t)l->channels * l->sample_bytes) {
+        for (unsigned i = 0; i < l->file_channels; i++) {
+            const uint8_t *sample = from + (i < file_colors ? i : colors) * l->sample_bytes;
+            if (l->sample_bytes == 1) {
+                *to++ = *sample;
+            } else {
+                uint16_t value;
+                memcpy(&value, sample, 2);
+                if (l->narrow) {
+                    *to++ = (uint8_t)(value >> 8);
+                } else {
+                    memcpy(to, &value, 2);
+                    to += 2;
+                }
+            }
+        }
+    }
+}
+
 /* Makes pixels transparent that the base has already. */
 static void punch_holes(uint8_t *to, const uint8_t *pixels, const uint8_t *base, uint32_t width, uint32_t in,
                         uint32_t out) {
@@ -213,107 +270,24 @@ static int32_t pack(pngshim_rows *r, const uint8_t *pixels, const uint8_t *base)
         return PNGSHIM_OK;
     }
     uint32_t in = (uint32_t)l->channels * l->sample_bytes, out = (uint32_t)l->file_channels * l->sample_bytes;
-    if (out < in && !l->opaque && !is_opaque(pixels, l->width, in, l->sample_bytes)) return PNGSHIM_REFUSED;
-    copy_pixels(r->row, pixels, l->width, in, out);
+    int drops_alpha = l->channels % 2 == 0 && l->file_channels % 2 == 1;
+    if (drops_alpha && !l->opaque && !is_opaque(pixels, l->width, in, l->sample_bytes)) return PNGSHIM_REFUSED;
+    if (l->narrow || (l->channels > 2 && l->file_channels < 3))
+        copy_samples(r->row, pixels, l);
+    else
+        copy_pixels(r->row, pixels, l->width, in, out);
     if (base) punch_holes(r->row, pixels, base, l->width, in, out);
-    if (l->sample_bytes == 2) to_big_endian(r->row, r->row_bytes);
+    if (l->sample_bytes == 2 && !l->narrow) to_big_endian(r->row, r->row_bytes);
     return PNGSHIM_OK;
 }
 
-/* ---- filters (PNG 3rd edition, clause 9) ---- */
-
-/* The sum of absolute differences, each byte as a signed one. */
-static uint64_t cost_of(const uint8_t *bytes, size_t count) {
-    uint64_t total = 0;
-    size_t   i = 0;
-#ifdef __SSE2__
-    __m128i zero = _mm_setzero_si128(), sums = zero;
-    for (; i + 16 <= count; i += 16) {
-        __m128i value = _mm_loadu_si128((const __m128i *)(bytes + i));
-        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_min_epu8(value, _mm_sub_epi8(zero, value)), zero));
-    }
-    total = (uint64_t)_mm_cvtsi128_si64(sums) + (uint64_t)_mm_cvtsi128_si64(_mm_srli_si128(sums, 8));
-#endif
-    for (; i < count; i++) total += bytes[i] < 128 ? bytes[i] : 256u - bytes[i];
-    return total;
-}
-
-/* What a is left of, b above and c left above. */
-static uint8_t paeth(int a, int b, int c) {
-    int pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
-    return (uint8_t)(pa <= pb && pa <= pc ? a : pb <= pc ? b : c);
-}
-
-#ifdef __SSE2__
-static __m128i absolute(__m128i value) { return _mm_max_epi16(value, _mm_sub_epi16(_mm_setzero_si128(), value)); }
-
-static __m128i choose(__m128i mask, __m128i yes, __m128i no) {
-    return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
-}
-
-/* The same for eight samples of 16 bits. */
-static __m128i paeth8(__m128i a, __m128i b, __m128i c) {
-    __m128i from_b = _mm_sub_epi16(b, c), from_a = _mm_sub_epi16(a, c);
-    __m128i pa = absolute(from_b), pb = absolute(from_a), pc = absolute(_mm_add_epi16(from_a, from_b));
-    __m128i not_a = _mm_or_si128(_mm_cmpgt_epi16(pa, pb), _mm_cmpgt_epi16(pa, pc));
-    return choose(not_a, choose(_mm_cmpgt_epi16(pb, pc), c, b), a);
-}
-#endif
-
-static void apply_paeth(uint8_t *to, const uint8_t *row, const uint8_t *prior, size_t count, size_t step) {
-    size_t i = step;
-#ifdef __SSE2__
-    __m128i zero = _mm_setzero_si128();
-    for (; i + 16 <= count; i += 16) {
-        __m128i a = _mm_loadu_si128((const __m128i *)(row + i - step));
-        __m128i b = _mm_loadu_si128((const __m128i *)(prior + i));
-        __m128i c = _mm_loadu_si128((const __m128i *)(prior + i - step));
-        __m128i low = paeth8(_mm_unpacklo_epi8(a, zero), _mm_unpacklo_epi8(b, zero), _mm_unpacklo_epi8(c, zero));
-        __m128i high = paeth8(_mm_unpackhi_epi8(a, zero), _mm_unpackhi_epi8(b, zero), _mm_unpackhi_epi8(c, zero));
-        __m128i here = _mm_loadu_si128((const __m128i *)(row + i));
-        _mm_storeu_si128((__m128i *)(to + i), _mm_sub_epi8(here, _mm_packus_epi16(low, high)));
-    }
-#endif
-    for (; i < count; i++) to[i] = (uint8_t)(row[i] - paeth(row[i - step], prior[i], prior[i - step]));
-}
-
-static void apply(uint8_t filter, uint8_t *restrict to, const uint8_t *restrict row, const uint8_t *restrict prior,
-                  size_t count, size_t step) {
-    size_t first = count < step ? count : step;
-    switch (filter) {
-    case 0: memcpy(to, row, count); break;
-    case 1:
-        memcpy(to, row, first);
-        for (size_t i = step; i < count; i++) to[i] = (uint8_t)(row[i] - row[i - step]);
-        break;
-    case 2:
-        for (size_t i = 0; i < count; i++) to[i] = (uint8_t)(row[i] - prior[i]);
-        break;
-    case 3:
-        for (size_t i = 0; i < first; i++) to[i] = (uint8_t)(row[i] - prior[i] / 2);
-        for (size_t i = step; i < count; i++) to[i] = (uint8_t)(row[i] - (row[i - step] + prior[i]) / 2);
-        break;
-    default:
-        for (size_t i = 0; i < first; i++) to[i] = (uint8_t)(row[i] - prior[i]);
-        apply_paeth(to, row, prior, count, step);
-    }
-}
-
-/* Chooses a filter for the packed row and leaves it in `best`, behind the filter's number. */
-static void filter(pngshim_rows *r) {
-    uint64_t lowest = UINT64_MAX;
-    uint8_t  filters = r->layout.filters;
-    for (uint8_t number = 0; number < 5; number++) {
-        if (!(filters >> number & 1)) continue;
-        apply(number, r->trial + 1, r->row, r->prior, r->row_bytes, r->step);
-        r->trial[0] = number;
-        uint64_t cost = filters == 1u << number ? 0 : cost_of(r->trial + 1, r->row_bytes);
-        if (cost >= lowest) continue;
-        lowest = cost;
-        uint8_t *swap = r->best;
-        r->best = r->trial;
-        r->trial = swap;
-    }
+/* The pixels of a row that belong to the pass, one after the other. */
+static const uint8_t *pick(const pngshim_rows *r, uint8_t *to, const uint8_t *from) {
+    size_t pixel = (size_t)r->layout.channels * r->layout.sample_bytes;
+    if (r->pick == 1) return from;
+    uint8_t *at = to;
+    for (uint64_t x = r->first; x < r->width; x += r->pick, at += pixel) memcpy(at, from + x * pixel, pixel);
+    return to;
 }
 
 int32_t pngshim_rows_open(pngshim_rows **rows) {
@@ -327,16 +301,25 @@ void pngshim_rows_close(pngshim_rows *r) {
     free(r);
 }
 
+static void set_width(pngshim_rows *r, uint32_t width) {
+    const pngshim_row_layout *l = &r->layout;
+    r->layout.width = width;
+    r->row_bytes = l->depth ? ((size_t)width * l->depth + 7) / 8 : (size_t)width * r->step;
+}
+
 int32_t pngshim_rows_start(pngshim_rows *r, const pngshim_row_layout *layout, const pngshim_palette *palette,
                            pngshim_deflater *deflater, const pngshim_effort *effort) {
     r->layout = *layout;
     r->palette = palette;
     r->deflater = deflater;
-    r->step = layout->depth ? 1 : (uint32_t)layout->file_channels * layout->sample_bytes;
-    r->row_bytes = layout->depth ? ((size_t)layout->width * layout->depth + 7) / 8 : (size_t)layout->width * r->step;
+    unsigned file_bytes = layout->narrow ? 1 : layout->sample_bytes;
+    r->step = layout->depth ? 1 : (uint32_t)layout->file_channels * file_bytes;
+    size_t given = (size_t)layout->width * layout->channels * layout->sample_bytes;
+    r->width = layout->width;
+    set_width(r, layout->width);
     r->batch_count = 0;
     r->batch_capacity = r->row_bytes + 1 > BATCH ? r->row_bytes + 1 : BATCH;
-    size_t need = 4 * (r->row_bytes + 1) + r->batch_capacity;
+    size_t need = 2 * r->row_bytes + 2 * given + r->batch_capacity;
     if (need > r->capacity) {
         free(r->memory);
         r->memory = malloc(need);
@@ -345,25 +328,36 @@ int32_t pngshim_rows_start(pngshim_rows *r, const pngshim_row_layout *layout, co
     }
     r->row = r->memory;
     r->prior = r->row + r->row_bytes;
-    r->best = r->prior + r->row_bytes;
-    r->trial = r->best + r->row_bytes + 1;
-    r->batch = r->trial + r->row_bytes + 1;
-    memset(r->prior, 0, r->row_bytes);
+    r->picked = r->prior + r->row_bytes;
+    r->picked_base = r->picked + given;
+    r->batch = r->picked_base + given;
+    pngshim_rows_pass(r, 0, 1);
     return pngshim_deflater_start(deflater, effort);
+}
+
+int32_t pngshim_rows_pass(pngshim_rows *r, uint32_t first, uint32_t step) {
+    if (step == 0 || first >= r->width) return PNGSHIM_FAILED;
+    r->first = first;
+    r->pick = step;
+    set_width(r, (r->width - first + step - 1) / step);
+    memset(r->prior, 0, r->row_bytes);
+    return PNGSHIM_OK;
 }
 
 int32_t pngshim_rows_push(pngshim_rows *r, const uint8_t *pixels, uint64_t stride, const uint8_t *base,
                           uint64_t base_stride, uint32_t count) {
     for (uint32_t y = 0; y < count; y++) {
-        int32_t status = pack(r, pixels + y * stride, base ? base + y * base_stride : NULL);
+        const uint8_t *row = pick(r, r->picked, pixels + y * stride);
+        int32_t status = pack(r, row, base ? pick(r, r->picked_base, base + y * base_stride) : NULL);
         if (status != PNGSHIM_OK) return status;
-        filter(r);
         if (r->batch_capacity - r->batch_count < r->row_bytes + 1) {
             status = pngshim_deflater_push(r->deflater, r->batch, r->batch_count, 0);
             if (status != PNGSHIM_OK) return status;
             r->batch_count = 0;
         }
-        memcpy(r->batch + r->batch_count, r->best, r->row_bytes + 1);
+        uint8_t *to = r->batch + r->batch_count;
+        to[0] = (uint8_t)png_best_filter(r->layout.filters, r->row, r->prior, r->row_bytes, r->step);
+        png_filter(to[0], to + 1, r->row, r->prior, r->row_bytes, r->step);
         r->batch_count += r->row_bytes + 1;
         uint8_t *swap = r->row;
         r->row = r->prior;

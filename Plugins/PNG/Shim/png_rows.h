@@ -32,10 +32,19 @@ void png_convert(const png_conversion *c, uint8_t *to, const uint8_t *from, size
 /* Adam7: where the pixels of a pass stand (PNG 3rd edition, 8.2). */
 extern const uint8_t png_pass_x[7], png_pass_y[7], png_pass_dx[7], png_pass_dy[7];
 
-/* Puts one row of pass `p` into row `y`; `pixel` are the bytes of one. */
-void png_place(uint8_t *pixels, size_t stride, size_t pixel, uint32_t width, const uint8_t *row, uint32_t y, int p);
+/* The pixels of a pass in a picture of which only every 2^shift-th column and row exists. */
+typedef struct png_grid {
+    uint32_t width, height;   /* of that picture */
+    uint32_t x, y, dx, dy;
+    uint32_t block_w, block_h;  /* what a pixel stands for until later passes come */
+} png_grid;
+
+png_grid png_grid_of(unsigned pass, unsigned shift, uint32_t width, uint32_t height);
+
+/* Puts one row of a pass into row `y`; `pixel` are the bytes of one. */
+void png_place(uint8_t *pixels, size_t stride, size_t pixel, const png_grid *grid, const uint8_t *row, uint32_t y);
 /* Like png_place(), and fills the block around each pixel. Answers the row behind the last one that was touched. */
-uint32_t png_place_blocks(uint8_t *pixels, size_t stride, size_t pixel, uint32_t width, uint32_t height,
-                          const uint8_t *row, uint32_t y, int p);
+uint32_t png_place_blocks(uint8_t *pixels, size_t stride, size_t pixel, const png_grid *grid, const uint8_t *row,
+                          uint32_t y);
 
 #endif

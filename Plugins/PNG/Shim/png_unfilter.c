@@ -11,6 +11,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+/* Functions with vectors of 32 bytes are all inlined, so that no way of passing them matters. */
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 /* Rows of the filter Paeth that are done at once, and the pixels from which on a row is long enough for that. */
 #define TOGETHER 4
@@ -20,6 +28,9 @@
 
 typedef uint8_t bytes8 __attribute__((vector_size(8)));
 typedef int16_t words8 __attribute__((vector_size(16)));
+typedef int8_t signed8 __attribute__((vector_size(8)));
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+typedef int16_t words16 __attribute__((vector_size(32)));
 
 /* Loads and stores take 4 or 8 bytes: at a time, whatever lies behind a shorter pixel is loaded too. */
 INLINE size_t reach(unsigned pixel) { return pixel <= 2 ? pixel : pixel <= 4 ? 4 : 8; }
@@ -52,44 +63,156 @@ INLINE void undo_sub(uint8_t *row, size_t count, unsigned pixel) {
     }
 }
 
+/* Four pixels of three or four bytes at a time: sums within them, then what came before them. Needs the shuffle of
+ * single bytes that SSE2 lacks. */
+INLINE void undo_sub_four(uint8_t *row, size_t count, unsigned pixel) {
+    const bytes16 zero = {0};
+    size_t i = 0;
+    bytes16 before = zero, next;
+    memcpy(&next, row, 16);
+    for (; i + 4 * pixel + 16 <= count; i += 4 * pixel) {
+        bytes16 x = next;
+        memcpy(&next, row + i + 4 * pixel, 16);
+        if (pixel == 4) {
+            x += __builtin_shufflevector(zero, x, 0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27);
+            x += __builtin_shufflevector(zero, x, 0, 0, 0, 0, 0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23);
+            x += before;
+            before = __builtin_shufflevector(x, x, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15);
+        } else {
+            x += __builtin_shufflevector(zero, x, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28);
+            x += __builtin_shufflevector(zero, x, 0, 0, 0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25);
+            x += before;
+            before = __builtin_shufflevector(x, x, 9, 10, 11, 9, 10, 11, 9, 10, 11, 9, 10, 11, 9, 10, 11, 9);
+        }
+        memcpy(row + i, &x, 16);
+    }
+    /* What was written behind the last pixels goes back. */
+    memcpy(row + i, &next, 16);
+    for (; i < count; i++) row[i] += i < pixel ? 0 : row[i - pixel];
+}
+
 static void undo_up(uint8_t *restrict row, const uint8_t *restrict prior, size_t count) {
     for (size_t i = 0; i < count; i++) row[i] += prior[i];
 }
 
+/* The ceiling of the mean, for which there is an instruction. */
+INLINE bytes16 mean(bytes16 a, bytes16 b) {
+#if defined(__SSE2__)
+    return (bytes16)_mm_avg_epu8((__m128i)a, (__m128i)b);
+#elif defined(__ARM_NEON)
+    return (bytes16)vrhaddq_u8((uint8x16_t)a, (uint8x16_t)b);
+#else
+    return (a | b) - ((a ^ b) >> 1);
+#endif
+}
+
+INLINE bytes16 load16(const uint8_t *p, unsigned pixel) {
+    bytes16 v = {0};
+    memcpy(&v, p, reach(pixel));
+    return v;
+}
+
 INLINE void undo_average(uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
-    bytes8 left = {0}, mask = own(pixel), next = load(row, pixel);
+    /* The floor of a mean is the complement of the ceiling of the complements. With those only two steps lead from
+     * one pixel to the next: the ceiling, and the difference that takes the place of a sum. */
+    bytes16 left = ~(bytes16){0}, mask = left, next = load16(row, pixel);
+    for (unsigned i = pixel; i < 16; i++) mask[i] = 0;
     for (uint8_t *end = row + count; row < end; row += pixel, prior += pixel) {
-        bytes8 x = next, up = load(prior, pixel);
-        next = load(row + pixel, pixel);
-        /* The floor of the mean without a ninth bit. */
-        bytes8 mean = (left & up) + (((left ^ up) >> 1) & 0x7F);
-        store(row, x + (mean & mask), pixel);
-        left = x + mean;
+        bytes16 x = next, up = ~load16(prior, pixel);
+        next = load16(row + pixel, pixel);
+        left = mean(left, up) - x;
+        bytes16 whole = (~left & mask) | (x & ~mask);
+        memcpy(row, &whole, reach(pixel));
     }
 }
 
 INLINE words8 wide(bytes8 v) { return __builtin_convertvector(v, words8); }
 INLINE bytes8 narrow(words8 v) { return __builtin_convertvector(v, bytes8); }
 
-/* The guess of Paeth; with p = a + b - c these are p - a, p - b, p - c. */
-INLINE words8 paeth(words8 a, words8 b, words8 c) {
-    words8 to_a = b - c, to_b = a - c, to_c = to_a + to_b;
-    words8 pa = __builtin_elementwise_abs(to_a);
-    words8 pb = __builtin_elementwise_abs(to_b);
-    words8 pc = __builtin_elementwise_abs(to_c);
-    words8 least = __builtin_elementwise_min(__builtin_elementwise_min(pa, pb), pc);
-    words8 is_a = (words8)(pa == least), is_b = (words8)(pb == least);
-    return (is_a & a) | (~is_a & ((is_b & b) | (~is_b & c)));
+/* The sum of a stored byte and the guess of Paeth, with a to the left, b above and c left above; `x_c` = x + c and
+ * `edge` = 3c - b do not wait for a.
+ *
+ * With t = 3c - a - b the guess is the larger one of a and b where t does not exceed the smaller one, the smaller one
+ * where t is at least the larger one, and c in between. Where both hold a, b and c are the same, and the differences
+ * that are added zero. The upper halves of the words are to be dropped. Five steps from one pixel to the next; the definition has twice as many. */
+INLINE words8 add_paeth(words8 x_c, words8 edge, words8 a, words8 b, words8 c) {
+    words8 t = edge - a;
+    words8 low = __builtin_elementwise_min(a, b), high = __builtin_elementwise_max(a, b);
+    words8 to_low = (words8)(t >= high) & (low - c), to_high = (words8)(t <= low) & (high - c);
+    return x_c + to_low + to_high;
+}
+
+/* One row of the filter Paeth. What a guess is depends on a alone once b and c are known: it is
+ *
+ *     a  up to 3c - 2b   min(b, c)  up to (3c - b) / 2   max(b, c)  up to b   a         where b >= c
+ *     a  up to b         min(b, c)  up to (3c - b) / 2   max(b, c)  up to 3c - 2b   a   where b <  c
+ *
+ * so these bounds are found for many pixels at a time, and from one pixel to the next three steps are left: compare,
+ * choose one of the two in the middle, choose that or a. Samples are compared as signed, so their upper bit is turned. */
+#define AHEAD 96
+#define TURN 0x80
+
+typedef struct bounds {
+    /* What is stored, and the bound below which it is a; above which it is; below which it is the lower candidate;
+     * the sums of what is stored and the two candidates. */
+    uint8_t x[AHEAD + 16], below[AHEAD + 16], above[AHEAD + 16], middle[AHEAD + 16], low[AHEAD + 16], high[AHEAD + 16];
+} bounds;
+
+INLINE bytes8 chosen(signed8 mask, bytes8 yes, bytes8 no) { return ((bytes8)mask & yes) | (~(bytes8)mask & no); }
+
+INLINE words16 wide16(bytes16 v) { return __builtin_convertvector(v, words16); }
+INLINE bytes16 narrow16(words16 v) { return __builtin_convertvector(v, bytes16); }
+
+INLINE bytes16 clamped(words16 v) {
+    words16 zero = {0};
+    return narrow16(__builtin_elementwise_min(__builtin_elementwise_max(v, zero), zero + 255)) ^ TURN;
+}
+
+INLINE void find_bounds(bounds *to, const uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
+    for (size_t i = 0; i < count; i += 16) {
+        bytes16 x, b8, c8;
+        memcpy(&x, row + i, 16);
+        memcpy(&b8, prior + i, 16);
+        memcpy(&c8, prior + i - pixel, 16);
+        words16 b = wide16(b8), c = wide16(c8), is_up = (words16)(b >= c), far = c + c + c - b - b;
+        /* The middle itself goes to b. */
+        words16 middle = ((c + c + c - b + is_up) >> 1) + 1;
+        bytes16 least = __builtin_elementwise_min(b8, c8), most = __builtin_elementwise_max(b8, c8);
+        /* A bound above every sample cannot be told apart from the last one: then there is one candidate. */
+        bytes16 no_high = narrow16((words16)(middle > 255) & 0xFF);
+        most = (most & ~no_high) | (least & no_high);
+        bytes16 below = clamped(__builtin_elementwise_min(b, far) + 1);
+        bytes16 above = clamped(__builtin_elementwise_max(b, far) - 1), half = clamped(middle);
+        bytes16 low = (x + least) ^ TURN, high = (x + most) ^ TURN;
+        memcpy(to->x + i, &x, 16);
+        memcpy(to->below + i, &below, 16);
+        memcpy(to->above + i, &above, 16);
+        memcpy(to->middle + i, &half, 16);
+        memcpy(to->low + i, &low, 16);
+        memcpy(to->high + i, &high, 16);
+    }
 }
 
 INLINE void undo_paeth(uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
-    words8 a = {0}, c = {0}, next = wide(load(row, pixel)), mask = wide(own(pixel));
-    for (uint8_t *end = row + count; row < end; row += pixel, prior += pixel) {
-        words8 x = next, b = wide(load(prior, pixel)), guess = paeth(a, b, c);
-        next = wide(load(row + pixel, pixel));
-        store(row, narrow((x + (guess & mask)) & 0xFF), pixel);
-        a = (x + guess) & 0xFF;
-        c = b;
+    bounds at;
+    for (unsigned i = 0; i < pixel; i++) row[i] += prior[i];
+    bytes8 left = load(row, pixel) ^ TURN;
+    for (size_t done = pixel; done < count;) {
+        size_t step = count - done < AHEAD / pixel * pixel ? count - done : AHEAD / pixel * pixel;
+        uint8_t behind[8];
+        memcpy(behind, row + done + step, 8);
+        find_bounds(&at, row + done, prior + done, step, pixel);
+        for (size_t i = 0; i < step; i += pixel) {
+            signed8 a = (signed8)left;
+            signed8 is_a = (a < (signed8)load(at.below + i, pixel)) | (a > (signed8)load(at.above + i, pixel));
+            signed8 is_low = a < (signed8)load(at.middle + i, pixel);
+            bytes8 sum = load(at.x + i, pixel) + left;
+            bytes8 other = chosen(is_low, load(at.low + i, pixel), load(at.high + i, pixel));
+            left = chosen(is_a, sum, other);
+            store(row + done + i, left ^ TURN, pixel);
+        }
+        done += step;
+        memcpy(row + done, behind, 8);
     }
 }
 
@@ -111,13 +234,13 @@ INLINE words8 load_pair(const uint8_t *upper, const uint8_t *lower, unsigned pix
     return wide((bytes8)v);
 }
 
-/* One pixel of two rows; answers their bytes. */
+/* One pixel of two rows; answers their bytes. What lies behind the pixels is zero in b. */
 INLINE word2 step(pair *p, words8 b, words8 next, words8 mask) {
-    words8 guess = paeth(p->a, b, p->c), x = p->next;
-    p->a = (x + guess) & 0xFF;
+    words8 sum = add_paeth(p->next + p->c, p->c + p->c + p->c - b, p->a, b, p->c);
+    p->a = sum & mask;
     p->c = b;
     p->next = next;
-    return (word2)narrow((x + (guess & mask)) & 0xFF);
+    return (word2)narrow(sum & 0xFF);
 }
 
 INLINE void undo_four_paeth(uint8_t *row, size_t stride, const uint8_t *prior, size_t count, unsigned pixel) {
@@ -140,7 +263,7 @@ INLINE void undo_four_paeth(uint8_t *row, size_t stride, const uint8_t *prior, s
         for (int i = 0; i < 4; i++) n_[i] = (x) - i + 1 < 0 ? 0 : (x) - i + 1 > pixels ? pixels : (x) - i + 1;  \
         words8 b_ = BELOW(up.a, low.a);                                                                         \
         word2 l_ = step(&low, b_, load_pair(AT(r2, n_[2]), AT(r3, n_[3]), pixel), mask);                        \
-        words8 above_ = (x) < pixels ? wide(load(AT(prior, x), pixel)) : (words8){0};                           \
+        words8 above_ = (x) < pixels ? wide(load(AT(prior, x), pixel)) & mask : (words8){0};                    \
         word2 u_ = step(&up, ABOVE(above_, up.a), load_pair(AT(r0, n_[0]), AT(r1, n_[1]), pixel), mask);        \
         for (int i = 0; i < 4; i++) {                                                                           \
             if ((x) < 1) up.a[4 + i] = 0;                                                                       \
@@ -154,7 +277,7 @@ INLINE void undo_four_paeth(uint8_t *row, size_t stride, const uint8_t *prior, s
     } while (0)
     for (ptrdiff_t x = 0; x < 3; x++) EDGE(x);
     for (ptrdiff_t x = 3; x < pixels; x++) {
-        words8 b = BELOW(up.a, low.a), above = wide(load(AT(prior, x), pixel));
+        words8 b = BELOW(up.a, low.a), above = wide(load(AT(prior, x), pixel)) & mask;
         word2 l = step(&low, b, load_pair(AT(r2, x - 1), AT(r3, x - 2), pixel), mask);
         word2 u = step(&up, ABOVE(above, up.a), load_pair(AT(r0, x + 1), AT(r1, x), pixel), mask);
         PUT(r0, x, u, 0);
@@ -193,17 +316,49 @@ INLINE void undo_narrow(unsigned type, uint8_t *row, const uint8_t *prior, size_
         default: { enum { P = 8 }; call; } break;      \
     }
 
-INLINE void undo_one(unsigned type, uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
-    if (type == 2)
-        undo_up(row, prior, count);
-    else if (pixel < 3)
+INLINE void undo_one(unsigned type, uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel, int shuffles) {
+    if (pixel < 3)
         undo_narrow(type, row, prior, count, pixel);
+    else if (type == 1 && pixel <= 4 && shuffles && count >= 64)
+        undo_sub_four(row, count, pixel);
     else if (type == 1)
         undo_sub(row, count, pixel);
     else if (type == 3)
         undo_average(row, prior, count, pixel);
     else
         undo_paeth(row, prior, count, pixel);
+}
+
+static void undo_plain(unsigned type, uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
+#if defined(__SSE2__)
+    FOR_PIXELS(undo_one(type, row, prior, count, P, 0))
+#else
+    FOR_PIXELS(undo_one(type, row, prior, count, P, 1))
+#endif
+}
+
+#if defined(__x86_64__)
+/* The blends that these instructions have make the filter Paeth half as long; the filters of four rows at once do not
+ * gain from them. */
+__attribute__((target("avx2"))) static void undo_avx2(unsigned type, uint8_t *row, const uint8_t *prior, size_t count,
+                                                      unsigned pixel) {
+    FOR_PIXELS(undo_one(type, row, prior, count, P, 1))
+}
+#endif
+
+static void undo(unsigned type, uint8_t *row, const uint8_t *prior, size_t count, unsigned pixel) {
+    if (type == 0) return;
+    if (type == 2) {
+        undo_up(row, prior, count);
+        return;
+    }
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        undo_avx2(type, row, prior, count, pixel);
+        return;
+    }
+#endif
+    undo_plain(type, row, prior, count, pixel);
 }
 
 size_t png_unfilter(uint8_t *first, size_t stride, size_t rows, const uint8_t *prior, unsigned pixel) {
@@ -217,11 +372,10 @@ size_t png_unfilter(uint8_t *first, size_t stride, size_t rows, const uint8_t *p
             while (run < TOGETHER && y + run < rows && row[run * stride - 1] == 4) run++;
         if (run == TOGETHER) {
             FOR_PIXELS(undo_four_paeth(row, stride, prior, count, P < 5 ? P : 4))
-        } else if (type) {
+        } else {
             run = 1;
-            FOR_PIXELS(undo_one(type, row, prior, count, P))
-        } else
-            run = 1;
+            undo(type, row, prior, count, pixel);
+        }
         y += run;
         prior = first + (y - 1) * stride + 1;
     }

@@ -1,5 +1,5 @@
 /*
- * png_writer.c - the writer of libpng; what it produces waits in a buffer until it is taken.
+ * png_writer.c - the writer of libpng, up to the pixels; what it produces waits in a buffer until it is taken.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,8 +71,6 @@ int32_t pngshim_writer_open(const pngshim_layout *layout, pngshim_writer **write
     png_set_IHDR(w->png, w->info, layout->width, layout->height, layout->depth, layout->color_type,
                  layout->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE,
                  PNG_FILTER_TYPE_BASE);
-    png_set_compression_level(w->png, layout->level);
-    png_set_filter(w->png, PNG_FILTER_TYPE_BASE, layout->filters);
     return PNGSHIM_OK;
 }
 
@@ -151,28 +149,9 @@ int32_t pngshim_writer_chunk(pngshim_writer *w, const char *name, const uint8_t 
     return PNGSHIM_OK;
 }
 
-int32_t pngshim_writer_begin(pngshim_writer *w, uint32_t *passes) {
+int32_t pngshim_writer_begin(pngshim_writer *w) {
     if (setjmp(png_jmpbuf(w->png))) return PNGSHIM_FAILED;
     png_write_info(w->png, w->info);
-    if (w->layout.drops_alpha) png_set_filler(w->png, 0, PNG_FILLER_AFTER);
-    if (w->layout.depth < 8) png_set_packing(w->png);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (w->layout.depth == 16) png_set_swap(w->png);
-#endif
-    *passes = (uint32_t)png_set_interlace_handling(w->png);
-    return PNGSHIM_OK;
-}
-
-int32_t pngshim_writer_rows(pngshim_writer *w, const uint8_t *rows, uint64_t stride, uint32_t count) {
-    if (setjmp(png_jmpbuf(w->png))) return PNGSHIM_FAILED;
-    for (uint32_t i = 0; i < count; i++) png_write_row(w->png, rows + i * stride);
-    return PNGSHIM_OK;
-}
-
-int32_t pngshim_writer_end(pngshim_writer *w) {
-    if (setjmp(png_jmpbuf(w->png))) return PNGSHIM_FAILED;
-    /* Everything of the info stands in front of the pixels already; libpng 1.6.39 would write eXIf again. */
-    png_write_end(w->png, NULL);
     return PNGSHIM_OK;
 }
 

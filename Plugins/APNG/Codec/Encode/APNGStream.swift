@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import PNGCodec
 
 /// A compressed frame and what its fcTL says.
 struct EncodedFrame {
@@ -93,8 +94,4 @@ final class APNGStream {
         bytes += data
         return bytes + bigEndian(chunkChecksum(data, after: chunkChecksum(type)))
     }
-}
-
-private func bigEndian(_ value: UInt32) -> [UInt8] {
-    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
 }

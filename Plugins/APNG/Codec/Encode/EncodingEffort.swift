@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import PNGCodec
 
 /// What an effort of 0 … 9 buys.
 struct EncodingEffort {
@@ -28,12 +29,12 @@ struct EncodingEffort {
     /// The compression of what is written.
     func final(filters: UInt8) -> RowCompressor.Effort {
         value <= 2
-            ? RowCompressor.Effort(isFast: true, level: value, filters: filters)
-            : RowCompressor.Effort(isFast: false, level: min(value + 1, 9), filters: filters)
+            ? RowCompressor.Effort(.isal, level: value, filters: filters)
+            : RowCompressor.Effort(.zlib, level: min(value + 1, 9), filters: filters)
     }
 
     /// The compression by which ways are compared.
     func trial(filters: UInt8) -> RowCompressor.Effort {
-        RowCompressor.Effort(isFast: true, level: 1, filters: filters, isTrial: true)
+        RowCompressor.Effort(.isal, level: 1, filters: filters, isTrial: true)
     }
 }

@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import ImageModel
+internal import PNGCodec
 
 /// Compresses parts of canvases, in the samples that the file has at the moment.
 final class FrameEncoder {
@@ -106,17 +107,7 @@ final class FrameEncoder {
     ///
     /// Only for a still: ffmpeg 5.1 unpacks the indices of a frame as if it were as large as the canvas.
     func shrinkIndices() {
-        if let palette { layout.depth = Self.depth(colors: palette.entries.count / 4) }
-    }
-
-    /// - Source: PNG 3rd edition, table 8.
-    private static func depth(colors: Int) -> Int {
-        switch colors {
-        case ...2: 1
-        case ...4: 2
-        case ...16: 4
-        default: 8
-        }
+        if let palette { layout.depth = palette.depth }
     }
 
     /// A frame of indices into `entries` in the samples that the file has now.

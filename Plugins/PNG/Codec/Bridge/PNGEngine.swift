@@ -39,41 +39,62 @@ internal import PNGShim
         if reserved > 0 { try? host.reserve(bytes: -reserved) }
     }
 
-    /// Begins a picture of the size of a surface, which must live as long as bytes are pushed in.
-    func begin(_ surface: borrowing Surface, isInterlaced: Bool, blocky: Bool) throws(CoderError) {
-        let (width, height) = (UInt32(surface.size.width), UInt32(surface.size.height))
+    /// Begins a picture, in a surface that must live as long as bytes are pushed in.
+    ///
+    /// - Parameter shift: of an interlaced picture only every 2ⁿ-th pixel of every such row is wanted.
+    func begin(
+        _ size: PixelSize, in surface: borrowing Surface, isInterlaced: Bool, blocky: Bool, shift: Int = 0
+    ) throws(CoderError) {
+        let (width, height) = (UInt32(size.width), UInt32(size.height))
         let needed = unsafe Int(
             clamping: pngshim_engine_memory(engine, width, height, UInt64(surface.bytesPerRow)))
         if needed > reserved {
             try host.reserve(bytes: needed - reserved)
             reserved = needed
         }
-        var target = unsafe pngshim_target()
-        unsafe target.pixels = surface.baseAddress.assumingMemoryBound(to: UInt8.self)
-        unsafe target.stride = UInt64(surface.stride)
-        unsafe target.row_bytes = UInt64(surface.bytesPerRow)
-        unsafe target.channels = UInt8(surface.format.channels.count)
-        unsafe target.bits = UInt8(surface.format.bits)
-        unsafe target.blocky = blocky ? 1 : 0
+        var target = unsafe Self.target(surface, blocky: blocky, shift: shift)
         guard unsafe pngshim_engine_begin(engine, width, height, isInterlaced ? 1 : 0, &target) == PNGSHIM_OK else {
             throw CoderError(.outOfMemory, "there is no memory for the rows")
         }
     }
 
-    /// Pushes bytes of the zlib stream in.
+    /// Goes on in another surface, up to the row `end`.
+    func goOn(in surface: borrowing Surface, upTo end: Int) throws(CoderError) {
+        var target = unsafe Self.target(surface, blocky: false, shift: 0)
+        guard unsafe pngshim_engine_band(engine, &target, UInt32(end)) == PNGSHIM_OK else {
+            throw CoderError(.misuse, "the rows do not go on where the last ones ended")
+        }
+    }
+
+    @unsafe
+    private static func target(_ surface: borrowing Surface, blocky: Bool, shift: Int) -> pngshim_target {
+        unsafe pngshim_target(
+            pixels: surface.baseAddress.assumingMemoryBound(to: UInt8.self), stride: UInt64(surface.stride),
+            row_bytes: UInt64(surface.bytesPerRow), channels: UInt8(surface.format.channels.count),
+            bits: UInt8(surface.format.bits), blocky: blocky ? 1 : 0, shift: UInt8(shift))
+    }
+
+    /// Pushes bytes of the zlib stream in, and answers how many were taken: all, unless the surface is full.
     ///
     /// - Throws: `.corrupt`.
-    func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) {
+    func push(_ range: Range<Int>, of source: ByteSource) throws(CoderError) -> Int {
+        var taken = 0
         let status = source.withBytes(range) { bytes in
             unsafe bytes.withUnsafeBytes { piece in
-                unsafe pngshim_engine_push(
-                    engine, piece.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(piece.count))
+                var count: UInt64 = 0
+                let status = unsafe pngshim_engine_push(
+                    engine, piece.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(piece.count), &count)
+                taken = Int(count)
+                return status
             }
         }
-        if status == PNGSHIM_OK { return }
+        if status == PNGSHIM_OK { return taken }
         let words = unsafe String(cString: pngshim_engine_message(engine))
         throw .corrupt("the picture is damaged: \(words)", at: range.lowerBound)
     }
+
+    /// Whether further bytes are of no use now: the surface is full, but for the end of the data.
+    var isFull: Bool { unsafe pngshim_engine_is_full(engine) != 0 }
 
     func takeProgress() -> Progress {
         var raw = pngshim_progress()

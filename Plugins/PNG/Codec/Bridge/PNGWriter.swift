@@ -2,19 +2,15 @@ internal import CoderPluginKit
 internal import ImageModel
 internal import PNGShim
 
-/// libpng's writer: takes rows, gives bytes to a sink.
+/// libpng's writer of everything in front of the pixels.
 @safe final class PNGWriter {
-    /// What IHDR says, and how hard to work.
+    /// What IHDR says.
     struct Layout {
         var size: PixelSize
         var depth: Int
         /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
         var colorType: UInt8
         var isInterlaced: Bool
-        var level: Int
-        var filters: UInt8
-        /// Whether rows have an alpha sample that the file has not.
-        var dropsAlpha: Bool
     }
 
     private let writer: OpaquePointer
@@ -23,8 +19,7 @@ internal import PNGShim
     init(_ layout: Layout, to sink: ByteSink) throws(CoderError) {
         var raw = pngshim_layout(
             width: UInt32(layout.size.width), height: UInt32(layout.size.height), depth: UInt8(layout.depth),
-            color_type: layout.colorType, interlaced: layout.isInterlaced ? 1 : 0, level: UInt8(layout.level),
-            filters: layout.filters, drops_alpha: layout.dropsAlpha ? 1 : 0)
+            color_type: layout.colorType, interlaced: layout.isInterlaced ? 1 : 0)
         var opened: OpaquePointer?
         let status = unsafe pngshim_writer_open(&raw, &opened)
         guard let opened = unsafe opened else {
@@ -77,46 +72,19 @@ internal import PNGShim
         }
     }
 
-    /// Writes everything up to the pixels and answers how often all rows have to be given.
-    func begin() throws(CoderError) -> Int {
-        var passes: UInt32 = 0
-        try check(unsafe pngshim_writer_begin(writer, &passes))
-        try drain()
-        return Int(passes)
-    }
-
-    /// Writes rows of the surface.
-    func write(rows: Range<Int>, of surface: borrowing Surface) throws(CoderError) {
-        precondition(rows.lowerBound >= 0 && rows.upperBound <= surface.size.height)
-        let first = unsafe (surface.baseAddress + rows.lowerBound * surface.stride)
-            .assumingMemoryBound(to: UInt8.self)
-        try check(unsafe pngshim_writer_rows(writer, first, UInt64(surface.stride), UInt32(rows.count)))
-        try drain()
-    }
-
-    /// Writes one row of palette indices, a byte each.
-    func write(indices: [UInt8]) throws(CoderError) {
-        try check(
-            unsafe indices.withUnsafeBufferPointer { unsafe pngshim_writer_rows(writer, $0.baseAddress, 0, 1) })
-        try drain()
-    }
-
+    /// Writes everything up to the pixels.
     func finish() throws(CoderError) {
-        try check(unsafe pngshim_writer_end(writer))
-        try drain()
+        try check(unsafe pngshim_writer_begin(writer))
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt64 = 0
+        unsafe pngshim_writer_take(writer, &bytes, &count)
+        let status = unsafe sink.write(UnsafeBufferPointer(start: bytes, count: Int(count)))
+        if let error = ByteSink.error(status) { throw error }
     }
 
     private func check(_ status: Int32) throws(CoderError) {
         if status == PNGSHIM_OK { return }
         let words = unsafe String(cString: pngshim_writer_message(writer))
         throw CoderError(.invalidArgument, "libpng refused to write: \(words)", domain: "libpng")
-    }
-
-    private func drain() throws(CoderError) {
-        var bytes: UnsafePointer<UInt8>?
-        var count: UInt64 = 0
-        unsafe pngshim_writer_take(writer, &bytes, &count)
-        let status = unsafe sink.write(UnsafeBufferPointer(start: bytes, count: Int(count)))
-        if let error = ByteSink.error(status) { throw error }
     }
 }

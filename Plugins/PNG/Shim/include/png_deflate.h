@@ -17,13 +17,20 @@
 
 typedef struct pngshim_deflater pngshim_deflater;
 
+#define PNGSHIM_ZLIB       ((uint8_t)0)  /* small, levels 0 ... 9 */
+#define PNGSHIM_ISAL       ((uint8_t)1)  /* fast, levels 0 ... 3 */
+#define PNGSHIM_LIBDEFLATE ((uint8_t)2)  /* small and fast, levels 1 ... 12, but all of the input is kept until the end */
+
 typedef struct pngshim_effort {
-    uint8_t isal;      /* ISA-L, with a level of 0 ... 3; otherwise zlib, with 0 ... 9 */
-    uint8_t level;
-    uint8_t filtered;  /* what comes went through row filters: zlib then looks less for strings */
-    uint8_t measured;  /* nothing is kept of the output but its length */
+    uint8_t  method;
+    uint8_t  level;
+    uint8_t  filtered;  /* what comes went through row filters: zlib then looks less for strings */
+    uint8_t  measured;  /* nothing is kept of the output but its length */
+    uint64_t total;     /* libdeflate: the bytes that will come */
 } pngshim_effort;
 
+/* The bytes that are taken for all of the input and output; 0 where both pass through. */
+uint64_t pngshim_deflater_memory(const pngshim_effort *effort);
 int32_t pngshim_deflater_open(pngshim_deflater **deflater);
 void    pngshim_deflater_close(pngshim_deflater *deflater);
 /* Begins a stream; what is left of another one is gone. */
@@ -31,6 +38,8 @@ int32_t pngshim_deflater_start(pngshim_deflater *deflater, const pngshim_effort 
 int32_t pngshim_deflater_push(pngshim_deflater *deflater, const uint8_t *bytes, uint64_t count, uint8_t is_last);
 /* Bytes since the start of the stream. */
 uint64_t pngshim_deflater_length(const pngshim_deflater *deflater);
+/* How many bytes wait to be taken. */
+uint64_t pngshim_deflater_waiting(const pngshim_deflater *deflater);
 /* The bytes that were produced since the last call; valid until the next call on this deflater. */
 void    pngshim_deflater_take(pngshim_deflater *deflater, const uint8_t **bytes, uint64_t *count);
 

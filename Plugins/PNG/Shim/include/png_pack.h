@@ -23,8 +23,22 @@ int32_t  pngshim_palette_add(pngshim_palette *palette, const uint8_t *pixels, ui
                              uint32_t rows, uint8_t channels, uint8_t opaque);
 /* PNGSHIM_REFUSED when there is no entry for transparent black (any more). `keep`: it may not be given away. */
 int32_t  pngshim_palette_hole(pngshim_palette *palette, uint8_t keep);
+/* Puts entries that are not opaque in front, so that tRNS is short, and sorts both parts. */
+void     pngshim_palette_sort(pngshim_palette *palette);
 /* Writes the entries as RGBA and answers how many there are. */
 uint32_t pngshim_palette_entries(const pngshim_palette *palette, uint8_t rgba[1024]);
+
+/* ---- what samples need ---- */
+
+typedef struct pngshim_survey {
+    uint8_t gray;     /* red, green and blue are the same everywhere */
+    uint8_t opaque;   /* alpha is full everywhere */
+    uint8_t doubled;  /* both bytes of every 16-bit sample are the same, so that 8 bits say as much */
+} pngshim_survey;
+
+/* Takes out what does not hold for rows of `channels` samples of 1 or 2 bytes. */
+void pngshim_survey_add(pngshim_survey *survey, const uint8_t *pixels, uint64_t stride, uint32_t width, uint32_t rows,
+                        uint8_t channels, uint8_t sample_bytes);
 
 /* ---- rows ---- */
 
@@ -40,7 +54,9 @@ typedef struct pngshim_row_layout {
     uint32_t width;
     uint8_t  channels;       /* of the pixels that are given, 1 ... 4 */
     uint8_t  sample_bytes;   /* of the pixels that are given and of the file: 1, or 2 in native order */
-    uint8_t  file_channels;  /* as many, or one fewer: a full alpha is dropped, or one more: a full alpha is added */
+    uint8_t  file_channels;  /* as many, or one fewer: a full alpha is dropped, or one more: a full alpha is added;
+                                1 or 2 of three or four: the first one stands for all colours */
+    uint8_t  narrow;         /* samples of 2 bytes lose the lower one */
     uint8_t  depth;          /* bits of an index with a palette; 0 without */
     uint8_t  opaque;         /* alpha is full whatever it says */
     uint8_t  filters;        /* PNGSHIM_ROW_ bits, at least one */
@@ -51,6 +67,9 @@ void    pngshim_rows_close(pngshim_rows *rows);
 /* Begins a picture. The palette, if any, has every colour that will come and stays until the last row. */
 int32_t pngshim_rows_start(pngshim_rows *rows, const pngshim_row_layout *layout, const pngshim_palette *palette,
                            pngshim_deflater *deflater, const pngshim_effort *effort);
+/* Begins a pass: the rows that come are still whole, but only every `step`-th pixel from `first` on is written. The
+ * row above is none. */
+int32_t pngshim_rows_pass(pngshim_rows *rows, uint32_t first, uint32_t step);
 /* Adds rows. Where `base` is given, pixels that are the same there become transparent black (the file has alpha).
  * PNGSHIM_REFUSED when an alpha that is to be dropped is not full. */
 int32_t pngshim_rows_push(pngshim_rows *rows, const uint8_t *pixels, uint64_t stride, const uint8_t *base,

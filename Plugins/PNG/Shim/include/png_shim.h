@@ -69,6 +69,7 @@ typedef struct pngshim_target {
     uint8_t  channels;   /* as many as are stored, or more */
     uint8_t  bits;       /* 8: 16-bit samples keep their upper half */
     uint8_t  blocky;     /* pixels of an early pass fill the place of later ones */
+    uint8_t  shift;      /* 1 ... 3: of an interlaced picture, only every 2nd, 4th or 8th pixel of every such row */
 } pngshim_target;
 
 /* How far the picture is. */
@@ -87,8 +88,14 @@ uint64_t pngshim_engine_memory(pngshim_engine *engine, uint32_t width, uint32_t 
 /* Begins a picture, a further one as well. The target stays valid as long as bytes are pushed in. */
 int32_t pngshim_engine_begin(pngshim_engine *engine, uint32_t width, uint32_t height, uint8_t interlaced,
                              const pngshim_target *target);
-/* Pushes bytes of the zlib stream in. They are not kept. Whatever comes behind its end is ignored. */
-int32_t pngshim_engine_push(pngshim_engine *engine, const uint8_t *bytes, uint64_t count);
+/* The picture goes on in another target, up to the row `end_row`; PNGSHIM_REFUSED unless it is not interlaced and
+ * nothing but the rows of the last target, or none, are there. */
+int32_t pngshim_engine_band(pngshim_engine *engine, const pngshim_target *target, uint32_t end_row);
+/* Pushes bytes of the zlib stream in. They are not kept. Whatever comes behind its end is ignored. `taken` is less than
+ * `count` only where a band is full; the rest, be it none, is to be pushed for the next one. */
+int32_t pngshim_engine_push(pngshim_engine *engine, const uint8_t *bytes, uint64_t count, uint64_t *taken);
+/* Whether further bytes are of no use now: the band is full, or the reduced picture is there. */
+uint8_t pngshim_engine_is_full(const pngshim_engine *engine);
 void    pngshim_engine_progress(pngshim_engine *engine, pngshim_progress *progress);
 const char *pngshim_engine_message(const pngshim_engine *engine);
 /* The checksum of PNG 3rd edition, annex D; starts with 0 and goes on with its own result. */
@@ -99,20 +106,15 @@ uint32_t pngshim_crc(uint32_t crc, const uint8_t *bytes, uint64_t count);
 /* Fills a picture of the size in the file; PNGSHIM_FAILED where libpng has an error. Used by tests alone. */
 int32_t pngshim_reference(const uint8_t *file, uint64_t count, const pngshim_target *target);
 
-/* ---- writing: rows are pushed in, bytes are fetched ---- */
+/* ---- writing: everything in front of the pixels ---- */
 
 typedef struct pngshim_writer pngshim_writer;
-
-#define PNGSHIM_FILTER_ADAPTIVE ((uint8_t)0xF8)  /* every filter may be used (the PNG_FILTER_ bits of png.h) */
 
 typedef struct pngshim_layout {
     uint32_t width, height;
     uint8_t  depth;        /* of the file */
     uint8_t  color_type;   /* of the file */
     uint8_t  interlaced;
-    uint8_t  level;        /* zlib, 0 ... 9 */
-    uint8_t  filters;      /* PNG_FILTER_ bits */
-    uint8_t  drops_alpha;  /* rows have one more sample a pixel than the file */
 } pngshim_layout;
 
 int32_t pngshim_writer_open(const pngshim_layout *layout, pngshim_writer **writer);
@@ -128,10 +130,8 @@ int32_t pngshim_writer_srgb(pngshim_writer *writer);
 int32_t pngshim_writer_density(pngshim_writer *writer, uint32_t x, uint32_t y, uint8_t is_meter);
 /* A chunk that goes between IHDR and PLTE; `name` has four letters. */
 int32_t pngshim_writer_chunk(pngshim_writer *writer, const char *name, const uint8_t *bytes, uint64_t count);
-/* Writes everything up to the pixels and answers how often all rows have to be given (7 when interlaced). */
-int32_t pngshim_writer_begin(pngshim_writer *writer, uint32_t *passes);
-int32_t pngshim_writer_rows(pngshim_writer *writer, const uint8_t *rows, uint64_t stride, uint32_t count);
-int32_t pngshim_writer_end(pngshim_writer *writer);
+/* Writes everything up to the pixels. */
+int32_t pngshim_writer_begin(pngshim_writer *writer);
 /* The bytes that were produced since the last call; valid until the next call on this writer. */
 void    pngshim_writer_take(pngshim_writer *writer, const uint8_t **bytes, uint64_t *count);
 const char *pngshim_writer_message(const pngshim_writer *writer);

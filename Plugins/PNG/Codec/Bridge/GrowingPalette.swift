@@ -1,13 +1,13 @@
-internal import CoderPluginKit
-internal import ImageModel
+package import CoderPluginKit
+package import ImageModel
 internal import PNGShim
 
-/// The colours of all frames so far, as long as there are at most 256.
-@safe final class GrowingPalette {
+/// The colours of all pictures so far, as long as there are at most 256.
+@safe package final class GrowingPalette {
     private let palette: OpaquePointer
 
     /// - Parameter hasHole: keeps entry 0 for a transparent pixel, so that tRNS stays short.
-    init(hasHole: Bool) throws(CoderError) {
+    package init(hasHole: Bool) throws(CoderError) {
         var opened: OpaquePointer?
         guard unsafe pngshim_palette_open(hasHole ? 1 : 0, &opened) == PNGSHIM_OK, let opened = unsafe opened else {
             throw CoderError(.outOfMemory, "there is no memory for a palette")
@@ -18,7 +18,7 @@ internal import PNGShim
     deinit { unsafe pngshim_palette_close(palette) }
 
     /// Adds the colours of a part; false as soon as there is a 257th.
-    func add(
+    package func add(
         _ surface: borrowing Surface, _ rect: PixelRect, isOpaque: Bool, host: HostServices
     ) throws(CoderError) -> Bool {
         precondition(PixelRect(surface.size).contains(rect) && surface.format.bits == 8)
@@ -36,13 +36,26 @@ internal import PNGShim
     }
 
     /// Whether there is an entry for a transparent pixel.
-    var hasHole: Bool { unsafe pngshim_palette_hole(palette, 0) == PNGSHIM_OK }
+    package var hasHole: Bool { unsafe pngshim_palette_hole(palette, 0) == PNGSHIM_OK }
 
     /// Says that a frame uses the entry for a transparent pixel, so that it is not given to a colour.
-    func keepHole() { _ = unsafe pngshim_palette_hole(palette, 1) }
+    package func keepHole() { _ = unsafe pngshim_palette_hole(palette, 1) }
+
+    /// Puts the entries that are not opaque in front; before anything was written with them.
+    package func sort() { unsafe pngshim_palette_sort(palette) }
+
+    /// Bits of an index (PNG 3rd edition, table 8).
+    package var depth: Int {
+        switch entries.count / 4 {
+        case ...2: 1
+        case ...4: 2
+        case ...16: 4
+        default: 8
+        }
+    }
 
     /// RGBA, four bytes an entry.
-    var entries: [UInt8] {
+    package var entries: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 1024)
         let count = unsafe bytes.withUnsafeMutableBufferPointer {
             unsafe pngshim_palette_entries(palette, $0.baseAddress!)

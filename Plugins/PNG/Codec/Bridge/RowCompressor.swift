@@ -1,0 +1,211 @@
+package import CoderPluginKit
+package import ImageModel
+internal import PNGShim
+
+/// Turns rows of pixels into the zlib stream of a PNG picture.
+@safe package final class RowCompressor {
+    /// What the samples of the file look like.
+    package struct Layout: Hashable {
+        /// The bits of PNG 3rd edition, table 8: 1 palette, 2 colour, 4 alpha.
+        package var colorType: UInt8
+        /// Bits of a sample, or of an index.
+        package var depth: Int
+
+        package init(colorType: UInt8, depth: Int) {
+            self.colorType = colorType
+            self.depth = depth
+        }
+
+        package var isIndexed: Bool { colorType & 1 != 0 }
+        package var hasAlpha: Bool { colorType & 4 != 0 }
+        package var channels: Int { isIndexed ? 1 : (colorType & 2 != 0 ? 3 : 1) + (hasAlpha ? 1 : 0) }
+        /// Bytes of a row of so many pixels, with its filter byte.
+        package func bytesPerRow(width: Int) -> Int { 1 + (width * channels * depth + 7) / 8 }
+    }
+
+    /// What compresses.
+    package enum Method: UInt8 {
+        /// Levels 0 … 9.
+        case zlib = 0
+        /// Many times faster than zlib; levels 0 … 3.
+        case isal = 1
+        /// Several times faster than zlib at the same size, but needs the whole input at once; levels 1 … 12.
+        case libdeflate = 2
+    }
+
+    /// How hard to work.
+    package struct Effort: Hashable {
+        package var method: Method
+        package var level: Int
+        /// The row filters to choose from, bit 0 for number 0 and so on (PNG 3rd edition, 9.2).
+        package var filters: UInt8
+        /// Whether only the length of the result is wanted.
+        package var isTrial: Bool
+        /// libdeflate: the bytes of all filtered rows.
+        package var total = 0
+
+        package init(_ method: Method, level: Int, filters: UInt8, isTrial: Bool = false) {
+            self.method = method
+            self.level = level
+            self.filters = filters
+            self.isTrial = isTrial
+        }
+
+        /// The memory that input and output take when they are kept; 0 where they pass through.
+        package var memory: Int {
+            var raw = unsafe raw
+            return unsafe Int(clamping: pngshim_deflater_memory(&raw))
+        }
+
+        @unsafe
+        fileprivate var raw: pngshim_effort {
+            pngshim_effort(
+                method: method.rawValue, level: UInt8(level), filtered: filters == 1 ? 0 : 1,
+                measured: isTrial ? 1 : 0, total: UInt64(total))
+        }
+    }
+
+    private let deflater: OpaquePointer
+    private let rows: OpaquePointer
+    private var hasAlpha = false
+    /// Kept alive until the last row.
+    private var palette: GrowingPalette?
+
+    package init() throws(CoderError) {
+        var deflater: OpaquePointer?
+        var rows: OpaquePointer?
+        _ = unsafe pngshim_deflater_open(&deflater)
+        _ = unsafe pngshim_rows_open(&rows)
+        guard let deflater = unsafe deflater, let rows = unsafe rows else {
+            unsafe pngshim_deflater_close(deflater)
+            unsafe pngshim_rows_close(rows)
+            throw CoderError(.outOfMemory, "there is no memory for the compressor")
+        }
+        unsafe self.deflater = deflater
+        unsafe self.rows = rows
+    }
+
+    deinit {
+        unsafe pngshim_rows_close(rows)
+        unsafe pngshim_deflater_close(deflater)
+    }
+
+    /// Begins a picture of rows of `width` pixels in `format`.
+    ///
+    /// - Parameter palette: has all colours that will come where the file has indices.
+    /// - Parameter isOpaque: alpha is full, whatever its samples say.
+    package func start(
+        width: Int, format: PixelFormat, isOpaque: Bool, layout: Layout, palette: GrowingPalette?, effort: Effort
+    ) throws(CoderError) {
+        precondition(layout.isIndexed == (palette != nil) && effort.filters & 0x1F != 0)
+        self.palette = palette
+        hasAlpha = layout.hasAlpha || layout.isIndexed
+        var rowLayout = pngshim_row_layout(
+            width: UInt32(width), channels: UInt8(format.channels.count), sample_bytes: UInt8(format.bytesPerSample),
+            file_channels: UInt8(layout.channels), narrow: !layout.isIndexed && layout.depth < format.bits ? 1 : 0,
+            depth: layout.isIndexed ? UInt8(layout.depth) : 0, opaque: isOpaque ? 1 : 0, filters: effort.filters)
+        var compression = unsafe effort.raw
+        let status =
+            if let palette {
+                unsafe palette.withPointer {
+                    unsafe pngshim_rows_start(rows, &rowLayout, $0, deflater, &compression)
+                }
+            } else {
+                unsafe pngshim_rows_start(rows, &rowLayout, nil, deflater, &compression)
+            }
+        try check(status)
+    }
+
+    /// Begins a pass of which only every `step`-th pixel from `first` on is written of a row.
+    package func beginPass(first: Int, step: Int) throws(CoderError) {
+        try check(unsafe pngshim_rows_pass(rows, UInt32(first), UInt32(step)))
+    }
+
+    /// Adds one row of the surface after another, `step` apart.
+    package func push(
+        _ surface: borrowing Surface, rows range: Range<Int>, step: Int
+    ) throws(CoderError) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= surface.size.height && step > 0)
+        let pixels = unsafe (surface.baseAddress + range.lowerBound * surface.stride)
+            .assumingMemoryBound(to: UInt8.self)
+        let count = UInt32((range.count + step - 1) / step)
+        try check(unsafe pngshim_rows_push(rows, pixels, UInt64(surface.stride * step), nil, 0, count))
+    }
+
+    /// Adds rows of a part of the surface.
+    ///
+    /// - Parameter base: pixels that are the same there become transparent.
+    package func push(
+        _ surface: borrowing Surface, x: Int, rows range: Range<Int>, base: PixelBuffer?
+    ) throws(CoderError) {
+        precondition(x >= 0 && range.lowerBound >= 0 && range.upperBound <= surface.size.height)
+        let offset = x * surface.format.bytesPerPixel
+        let pixels = unsafe (surface.baseAddress + range.lowerBound * surface.stride + offset)
+            .assumingMemoryBound(to: UInt8.self)
+        let stride = UInt64(surface.stride)
+        let count = UInt32(range.count)
+        guard let base else {
+            return try check(unsafe pngshim_rows_push(rows, pixels, stride, nil, 0, count))
+        }
+        precondition(hasAlpha && base.size == surface.size)
+        precondition(base.format.bytesPerPixel == surface.format.bytesPerPixel)
+        let status = unsafe base.withUnsafeMutableBytes { bytes in
+            let old = unsafe (bytes.baseAddress! + range.lowerBound * base.stride + offset)
+                .assumingMemoryBound(to: UInt8.self)
+            return unsafe pngshim_rows_push(rows, pixels, stride, old, UInt64(base.stride), count)
+        }
+        try check(status)
+    }
+
+    package func finish() throws(CoderError) {
+        try check(unsafe pngshim_rows_end(rows))
+        palette = nil
+    }
+
+    /// Bytes of the stream so far.
+    package var length: Int { Int(clamping: unsafe pngshim_deflater_length(deflater)) }
+
+    /// The bytes since the last call.
+    package func take() -> [UInt8] {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt64 = 0
+        unsafe pngshim_deflater_take(deflater, &bytes, &count)
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+
+    /// Writes what is there as chunks, once it is more than a few bytes, or at the end.
+    package func writeChunks(_ name: String, to sink: ByteSink, isLast: Bool) throws(CoderError) {
+        if !isLast, unsafe pngshim_deflater_waiting(deflater) < 1 << 16 { return }
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt64 = 0
+        unsafe pngshim_deflater_take(deflater, &bytes, &count)
+        let all = unsafe UnsafeBufferPointer(start: bytes, count: Int(count))
+        let type = Array(name.utf8)
+        for first in stride(from: 0, to: all.count, by: 1 << 20) {
+            let piece = unsafe UnsafeBufferPointer(rebasing: all[first..<min(first + 1 << 20, all.count)])
+            let crc = unsafe pngshim_crc(chunkChecksum(type), piece.baseAddress, UInt64(piece.count))
+            try sink.write(bigEndian(UInt32(piece.count)) + type)
+            if let error = ByteSink.error(unsafe sink.write(piece)) { throw error }
+            try sink.write(bigEndian(crc))
+        }
+    }
+
+    private func check(_ status: Int32) throws(CoderError) {
+        switch status {
+        case PNGSHIM_OK: return
+        case PNGSHIM_NO_MEMORY: throw CoderError(.outOfMemory, "there is no memory for the compressor")
+        case PNGSHIM_REFUSED: throw CoderError(.misuse, "a picture without transparency has transparent pixels")
+        default: throw CoderError(.pluginFault, "the compressor failed", domain: "zlib")
+        }
+    }
+}
+
+/// The CRC of a chunk's type and data.
+///
+/// - Source: PNG 3rd edition, 5.5.
+package func chunkChecksum(_ bytes: [UInt8], after crc: UInt32 = 0) -> UInt32 {
+    unsafe bytes.withUnsafeBufferPointer { unsafe pngshim_crc(crc, $0.baseAddress, UInt64($0.count)) }
+}
+
+/// The four bytes of a number in a chunk.
+package func bigEndian(_ value: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
