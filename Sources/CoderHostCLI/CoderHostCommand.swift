@@ -6,14 +6,8 @@ import ImageModel
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
-<<<<<<< HEAD
-        ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, FramesCommand.self,
-        PlayCommand.self,
-        ProgressiveCommand.self, DoctorCommand.self,
-=======
-        ListCommand.self, InfoCommand.self, ConvertCommand.self, FramesCommand.self, PlayCommand.self,
-        ProgressiveCommand.self, CompareCommand.self, BenchCommand.self, DoctorCommand.self,
->>>>>>> compare
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, CompareCommand.self,
+        FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, DoctorCommand.self,
     ]
 
     static func main() {
