@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageProcessing
 
-@Suite struct `Fit` {
+@Suite struct `Fit of a picture and a box` {
     @Test(arguments: [
         // 12 megapixels into a square and into both kinds of rectangles.
         (Fit.inside, PixelSize(4000, 3000), PixelSize(256, 256), PixelSize(256, 192), PixelSize(256, 192)),
@@ -59,7 +59,7 @@ import Testing
     }
 }
 
-@Suite struct `Crop position` {
+@Suite struct `Position of a crop` {
     /// Gray with a patch of two colours that change from pixel to pixel.
     private func picture(_ size: PixelSize, patch: PixelRect) throws -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: .rgb8)
