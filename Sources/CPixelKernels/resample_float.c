@@ -119,6 +119,18 @@ PIXEL_INLINE void load_pixels(
     }
 }
 
+/* Bytes through a curve: there are only 256 of them. */
+PIXEL_INLINE void load_bytes_through(
+    const uint8_t *source, float *target, uint64_t width, int32_t channels, int32_t alpha, int32_t colors,
+    const float *light) {
+    for (uint64_t x = 0; x < width; x++, source += channels, target += channels) {
+        const float last = (float)source[channels - 1] * (1.0f / 255);
+        const float full = alpha == PIXEL_ALPHA_STRAIGHT ? last : 1;
+        for (int32_t c = 0; c < colors; c++) target[c] = light[source[c]] * full;
+        if (colors < channels) target[channels - 1] = last;
+    }
+}
+
 PIXEL_INLINE void store_pixels(
     const float *source, uint8_t *target, uint64_t width, int32_t sample, int32_t channels, int32_t alpha,
     int32_t colors, const float *curve, int is_opaque) {
@@ -178,6 +190,14 @@ PIXEL_INLINE void pixel_float_load_body(
 #define LOAD(s, c, a) load_pixels(source, target, width, s, c, a, format->colors, 0); return
     if (curve) {
         const int32_t alpha = format->alpha == PIXEL_ALPHA_OPAQUE ? PIXEL_ALPHA_NONE : format->alpha;
+        if (format->sample == PIXEL_SAMPLE_8 && alpha != PIXEL_ALPHA_PREMULTIPLIED) {
+            float light[256];
+            for (int32_t i = 0; i < 256; i++) light[i] = through(curve, (float)i * (1.0f / 255));
+            if (format->channels == 3) load_bytes_through(source, target, width, 3, PIXEL_ALPHA_NONE, 3, light);
+            else if (format->channels == 4) load_bytes_through(source, target, width, 4, alpha, 3, light);
+            else load_bytes_through(source, target, width, format->channels, alpha, format->colors, light);
+            return;
+        }
         load_pixels(source, target, width, format->sample, format->channels, alpha, format->colors, curve);
         return;
     }
