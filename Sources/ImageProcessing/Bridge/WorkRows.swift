@@ -56,14 +56,21 @@ extension PixelBuffer {
             unsafe row.withUnsafeMutableBytes { row in
                 unsafe source.withUnsafeBufferPointer { source in
                     guard let start = row.baseAddress, let source = source.baseAddress else { return }
-                    let part = unsafe (start + x * 8).assumingMemoryBound(to: UInt16.self)
+                    let target = unsafe (start + x * 8).assumingMemoryBound(to: UInt16.self)
                     guard let coverage else {
-                        unsafe pixel_blend(part, source, UInt64(count), mode.kernel)
+                        unsafe pixel_blend(target, source, UInt64(count), mode.kernel)
                         return
                     }
-                    var result = unsafe [UInt16](UnsafeBufferPointer(start: part, count: count * 4))
+                    if mode == .normal {
+                        // Less of the source is the same there, and most pixels are covered fully or not at all.
+                        var part = unsafe [UInt16](UnsafeBufferPointer(start: source, count: count * 4))
+                        unsafe pixel_cover(&part, coverage, UInt64(count))
+                        unsafe pixel_blend(target, part, UInt64(count), mode.kernel)
+                        return
+                    }
+                    var result = unsafe [UInt16](UnsafeBufferPointer(start: target, count: count * 4))
                     unsafe pixel_blend(&result, source, UInt64(count), mode.kernel)
-                    unsafe pixel_mix(part, result, coverage, UInt64(count))
+                    unsafe pixel_mix(target, result, coverage, UInt64(count))
                 }
             }
         }

@@ -1,11 +1,14 @@
 /// A rectangle with round corners, in pixels, or the line along one; says how much of each pixel it covers.
-struct RoundedShape {
-    private var outer: Outline
+final class RoundedShape {
+    private let outer: Outline
     /// What is left out in the middle.
-    private var inner: Outline?
+    private let inner: Outline?
+    /// What all rows have that meet no corner: most of them.
+    private var straight: (columns: Range<Int>, coverage: Coverage)?
 
     init(_ rect: PointRect, radius: Double = 0, corners: RectCorners = []) {
         outer = Outline(rect, radius, corners)
+        inner = nil
     }
 
     /// The line of a width along the edge of a rectangle, half of it on either side.
@@ -15,7 +18,8 @@ struct RoundedShape {
         let corners = radius > 0 ? corners : []
         outer = Outline(rect.inset(by: -lineWidth / 2), radius + lineWidth / 2, corners)
         let hole = rect.inset(by: lineWidth / 2)
-        if hole.width > 0 && hole.height > 0 { inner = Outline(hole, max(0, radius - lineWidth / 2), corners) }
+        let isOpen = hole.width > 0 && hole.height > 0
+        inner = isOpen ? Outline(hole, max(0, radius - lineWidth / 2), corners) : nil
     }
 
     enum Coverage {
@@ -29,15 +33,24 @@ struct RoundedShape {
         let (top, bottom) = (Double(y), Double(y + 1))
         guard !columns.isEmpty, outer.bottom > top, outer.top < bottom else { return .empty }
         if inner == nil && outer.covers(top, bottom, columns) { return .full }
+        guard outer.isWhole(top, bottom), inner?.isWhole(top, bottom) ?? true else {
+            return .partial(computed(top, bottom, columns))
+        }
+        if let straight, straight.columns == columns { return straight.coverage }
+        let coverage = Coverage.partial(computed(top, bottom, columns))
+        straight = (columns, coverage)
+        return coverage
+    }
+
+    private func computed(_ top: Double, _ bottom: Double, _ columns: Range<Int>) -> [UInt16] {
         var steps = [Double](repeating: 0, count: columns.count + 1)
         outer.add(1, top, bottom, columns, &steps)
         inner?.add(-1, top, bottom, columns, &steps)
         var sum = 0.0
-        return .partial(
-            (0..<columns.count).map { x in
-                sum += steps[x]
-                return UInt16((min(1, max(0, sum)) * 65_535).rounded())
-            })
+        return (0..<columns.count).map { x in
+            sum += steps[x]
+            return UInt16((min(1, max(0, sum)) * 65_535).rounded())
+        }
     }
 }
 
@@ -65,8 +78,11 @@ private struct Outline {
         from >= top + max(topLeft, topRight) && to <= bottom - max(bottomLeft, bottomRight)
     }
 
+    /// Whether a row lies within the height and meets no corner.
+    func isWhole(_ from: Double, _ to: Double) -> Bool { from >= top && to <= bottom && isStraight(from, to) }
+
     func covers(_ from: Double, _ to: Double, _ columns: Range<Int>) -> Bool {
-        from >= top && to <= bottom && isStraight(from, to) && left <= Double(columns.lowerBound)
+        isWhole(from, to) && left <= Double(columns.lowerBound)
             && right >= Double(columns.upperBound)
     }
 
