@@ -48,7 +48,7 @@ enum BenchCommand: Command {
         if Interruption.signal != nil { return .interrupted }
         if arguments.has("--once") { return once(gathered, settings, host, arguments) }
         let asJSON = arguments.has("--json")
-        if !asJSON {
+        if !asJSON, !gathered.pictures.isEmpty {
             for one in gathered.skipped {
                 Console.error(printable("coderhost: warning: \(one.file) is left out: \(one.error.message)"))
             }

@@ -78,9 +78,12 @@ enum BenchOperation: String, CaseIterable {
         switch self {
         case .info: return ["info", input] + settings.shared
         case .decode: return ["bench", "--once", "--ops", "decode", input] + settings.shared
-        case .thumbnail: return ["thumbnail", input, "-s", "\(Self.side)", "-o", output] + settings.shared
-        case .convert, .encode:
-            return ["convert", input, "--first-frame", "-q", "\(settings.quality)", "-o", output] + settings.shared
+        case .thumbnail: return ["thumbnail", input, "-s", "\(Self.side)"] + writing(output, settings)
+        case .convert, .encode: return ["convert", input] + writing(output, settings)
         }
+    }
+
+    private func writing(_ output: String, _ settings: BenchSettings) -> [String] {
+        ["--first-frame", "-q", "\(settings.quality)", "-o", output] + settings.shared
     }
 }

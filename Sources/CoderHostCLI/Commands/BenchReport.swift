@@ -149,11 +149,11 @@ extension BenchResult {
                 (
                     "processes",
                     .array(
-                        processes.map { process in
+                        processes.enumerated().map { index, process in
                             .object([
                                 ("program", .string(process.name)), ("times", process.times?.json ?? .null),
                                 ("peak", process.peak?.json ?? .null),
-                                ("ratio", ratio(process).map(JSONValue.real) ?? .null),
+                                ("ratio", index == 0 ? .null : ratio(process).map(JSONValue.real) ?? .null),
                                 ("problem", process.problem.map(JSONValue.string) ?? .null),
                             ])
                         })

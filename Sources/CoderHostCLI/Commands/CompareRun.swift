@@ -122,16 +122,19 @@ struct CompareRun {
             isSame ? "the same" : bounds.isEmpty ? "different" : passes ? "different, within bounds" : "out of bounds"
         let bits = frames[0].comparison.bits
         let many = isAnimation ? ", \(frameCount(frames.count))" : ""
-        var table = TextTable("METRIC", isAnimation ? "WORST" : "VALUE", isAnimation ? "FRAME" : "", "NOTE")
+        var table = isAnimation ? TextTable("METRIC", "WORST", "FRAME", "NOTE") : TextTable("METRIC", "VALUE", "NOTE")
         for metric in metrics {
             let frame = worst(metric)
             var notes = [metric.note(frame.comparison)].filter { !$0.isEmpty }
             for bound in bounds where bound.metric == metric {
                 notes.append("\(bound.text) asked for\(bound.holds(frame.comparison) ? "" : ": FAILS")")
             }
-            table.add(
-                metric.rawValue, metric.text(frame.comparison), isAnimation ? "\(frame.index)" : "",
-                notes.joined(separator: "; "))
+            let (value, note) = (metric.text(frame.comparison), notes.joined(separator: "; "))
+            if isAnimation {
+                table.add(metric.rawValue, value, "\(frame.index)", note)
+            } else {
+                table.add(metric.rawValue, value, note)
+            }
         }
         return [printable("\(a.file) and \(b.file): \(a.size), \(bits) bit\(many): \(verdict)")] + table.lines
             + differences.map(printable)
