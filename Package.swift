@@ -91,7 +91,7 @@ let package = Package(
         // 3 pixels to pixels: own kernels, and C libraries behind a shim
         .target(name: "CPixelKernels", cSettings: [.unsafeFlags(["-O3"], .when(configuration: .release))]),
         .target(
-            name: "CPixelLibraries", linkerSettings: [.linkedLibrary("zimg"), .linkedLibrary("lcms2")]),
+            name: "CPixelLibraries", linkerSettings: [.linkedLibrary("lcms2")]),
         .target(
             name: "ImageProcessing", dependencies: ["CPixelKernels", "CPixelLibraries", "ImageModel"],
             swiftSettings: lean),

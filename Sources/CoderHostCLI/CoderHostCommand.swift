@@ -71,9 +71,6 @@ struct CoderHostCommand {
         }
     }
 
-    /// Whether this build has a command.
-    static func has(_ name: String) -> Bool { find(name) != nil }
-
     private static func find(_ name: String) -> (any Command.Type)? {
         // The word ImageMagick's users type.
         let wanted = name == "identify" ? "info" : name

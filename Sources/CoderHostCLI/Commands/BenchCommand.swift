@@ -121,7 +121,7 @@ struct BenchSettings {
 
     init(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
         operations = try Self.list(
-            arguments.all("--ops"), BenchOperation.available, "operation", or: [.info, .decode, .thumbnail])
+            arguments.all("--ops"), BenchOperation.allCases, "operation", or: [.info, .decode, .thumbnail])
         peers = try Self.list(arguments.all("--against"), BenchPeer.Kind.allCases, "program", or: [])
         runs = try arguments.integer("--runs", 1...10_000) ?? 5
         quality = try arguments.integer("--quality", 0...100) ?? 80

@@ -5,11 +5,6 @@ import ImageModel
 enum BenchOperation: String, CaseIterable {
     case info, decode, thumbnail, convert, encode
 
-    /// Those that this build has.
-    static var available: [BenchOperation] {
-        allCases.filter { $0 != .thumbnail || CoderHostCommand.has("thumbnail") }
-    }
-
     /// The box of a thumbnail.
     static let side = 256
 
@@ -56,16 +51,16 @@ enum BenchOperation: String, CaseIterable {
                 let session = try open()
                 for index in 0..<picture.frameCount { _ = try session.decodeFrame(index) }
             }
-        case .thumbnail, .convert:
+        case .thumbnail:
+            let options = DecodeOptions.thumbnail(PixelSize(Self.side, Self.side))
+            return { () throws(CoderError) in try write(try open().decodeImage(options)) }
+        case .convert:
             return { () throws(CoderError) in try write(try image(try open())) }
         case .encode:
             let decoded = try image(try open())
             return { () throws(CoderError) in try write(decoded) }
         }
     }
-
-    /// Whether there is a closure for it.
-    var worksInProcess: Bool { self != .thumbnail }
 
     // MARK: As a process
 

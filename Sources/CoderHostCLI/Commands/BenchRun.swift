@@ -43,7 +43,7 @@ struct BenchRun {
         for index in results.indices where Interruption.signal == nil {
             progress.show(total + index, "\(results[index].operation.rawValue) \(results[index].picture.file)")
             do throws(CoderError) {
-                if results[index].operation.worksInProcess { results[index].own = try measureHere(results[index]) }
+                results[index].own = try measureHere(results[index])
                 // What only failed as a process has no error of its own.
                 if let problem = results[index].problem { throw CoderError(.inputOutput, problem) }
             } catch {
