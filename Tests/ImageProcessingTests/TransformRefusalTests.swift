@@ -37,7 +37,6 @@ import Testing
 
     static let onIntegers: [any ImageTransformer] = [
         RoundCorners(radius: 1), Rotation(radians: 1), Tint(color), Blur(radius: 2), ColorFilter.invert,
-        Resizing(PixelSize(3, 3)),
     ]
 
     @Test(arguments: onIntegers)

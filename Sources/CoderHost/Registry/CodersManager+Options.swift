@@ -112,5 +112,6 @@ extension DecodedImage {
         if target == pixels.size { return }
         pixels = try Resampler.resample(BufferRows(pixels), to: target, how)
         info.size = target
+        dropEmbeddedThumbnail()
     }
 }

@@ -291,6 +291,9 @@ public final class CodersManager: Sendable {
         let plan = try EncodingPlan(facts, image.metadata, encoder, coder, context, background: wishes.background)
         let pixels = try plan.prepared(image.pixels)
         try plan.begin(encoder, sink)
+        if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
+            context.warn("the format holds no thumbnail: it is left out")
+        }
         let frame = FrameInfo(index: 0, rect: PixelRect(pixels.size), hasAlpha: plan.info.hasAlpha)
         try encoder.add(frame, pixels: pixels)
         try encoder.finish()

@@ -100,19 +100,19 @@ extension DecodeSession {
     /// version is never believed further than this.
     private func embeddedThumbnail(for target: PixelSize) throws(CoderError) -> PixelBuffer? {
         if coder.roles.contains(.reduce) || info.thumbnailCount == 0 { return nil }
-        var best: (index: Int, size: PixelSize)?
-        for (index, facts) in try thumbnails().enumerated() {
-            let size = facts.size
-            guard size.width >= target.width, size.height >= target.height,
-                size.width <= info.size.width, size.height <= info.size.height, size.hasShape(of: info.size)
-            else { continue }
-            if best.map({ size.width < $0.size.width }) ?? true { best = (index, size) }
-        }
-        guard let best else { return nil }
         do throws(CoderError) {
-            return try decodeThumbnail(best.index)
+            var best: (index: Int, size: PixelSize)?
+            for (index, facts) in try thumbnails().enumerated() {
+                let size = facts.size
+                guard size.width >= target.width, size.height >= target.height,
+                    size.width <= info.size.width, size.height <= info.size.height, size.hasShape(of: info.size)
+                else { continue }
+                if best.map({ size.width < $0.size.width }) ?? true { best = (index, size) }
+            }
+            return try best.map { best throws(CoderError) in try decodeThumbnail(best.index) }
         } catch {
             // The picture itself may be all right.
+            if [.cancelled, .deadlineExceeded].contains(error.code) { throw error }
             context.warn("the embedded thumbnail is damaged: \(error.message)")
             return nil
         }
@@ -126,6 +126,7 @@ extension DecodeSession {
         image.info.size = pixels.size
         image.info.nativeFormat = pixels.format
         image.info.decodesRows = false
+        if pixels.size != info.size { image.dropEmbeddedThumbnail() }
         // On the picture as small as it is now.
         let isTooBright =
             options.dynamicRange == .standard && (image.colorProfile.isHighDynamicRange || pixels.format.bits > 8)
@@ -148,6 +149,14 @@ extension PixelSize {
 }
 
 extension DecodedImage {
+    /// Takes a small version out of the metadata, which no longer shows the same.
+    package mutating func dropEmbeddedThumbnail() {
+        for index in metadata.indices where metadata[index].kind == .exif {
+            metadata[index].bytes = ExifThumbnail.removing(metadata[index].bytes)
+        }
+        info.thumbnailCount = 0
+    }
+
     /// Applies the orientation that is pending, to pixels and metadata.
     public mutating func turnUpright() throws(CoderError) {
         let pending = info.orientationApplied ? Orientation.up : info.orientation ?? .up

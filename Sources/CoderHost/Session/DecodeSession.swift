@@ -201,22 +201,26 @@ public final class DecodeSession {
 
     /// The facts of every embedded thumbnail.
     public func thumbnails() throws(CoderError) -> [ImageInfo] {
-        var result: [ImageInfo] = []
-        let decoder = try sequence.decoder()
-        while result.count < 64, let thumbnail = try decoder.thumbnail(at: result.count) { result.append(thumbnail) }
-        return result
+        try sequence.attempt { decoder throws(CoderError) in
+            var result: [ImageInfo] = []
+            while result.count < 64, let thumbnail = try decoder.thumbnail(at: result.count) {
+                result.append(thumbnail)
+            }
+            return result
+        }
     }
 
     /// Decodes an embedded thumbnail in its native format.
     public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
-        let decoder = try sequence.decoder()
-        guard let facts = try decoder.thumbnail(at: index) else {
-            throw .invalidArgument("there is no thumbnail \(index)")
+        try sequence.attempt { decoder throws(CoderError) in
+            guard let facts = try decoder.thumbnail(at: index) else {
+                throw .invalidArgument("there is no thumbnail \(index)")
+            }
+            try LimitCheck.examine(facts, source, context.limits)
+            let buffer = try pool.take(facts.size, facts.nativeFormat, clean: true)
+            try decoder.decodeThumbnail(at: index, into: CanvasPlace(buffer))
+            return buffer
         }
-        try LimitCheck.examine(facts, source, context.limits)
-        let buffer = try pool.take(facts.size, facts.nativeFormat, clean: true)
-        try decoder.decodeThumbnail(at: index, into: CanvasPlace(buffer))
-        return buffer
     }
 }
 

@@ -63,6 +63,17 @@ struct EncodingPlan {
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
     }
 
+    /// The longest side of a small version that is embedded, as the reference's encoders have it.
+    private static let thumbnailSide = 320
+
+    /// A small version of pixels that are ready to be written.
+    func thumbnail(of pixels: PixelBuffer) throws(CoderError) -> PixelBuffer {
+        let size = pixels.size.scaled(to: PixelSize(Self.thumbnailSide, Self.thumbnailSide))
+        let small = size == pixels.size ? pixels : try Resampler.resample(BufferRows(pixels), to: size)
+        let isGray = [.gray, .grayAlpha].contains(small.format.channels)
+        return try PixelConverter.convert(small, to: isGray ? .gray8 : .rgb8, background: background)
+    }
+
     private static func inkTransform(
         _ source: PixelFormat, becoming format: PixelFormat, _ metadata: [MetadataBlob], _ context: SessionContext
     ) -> ColorTransform? {

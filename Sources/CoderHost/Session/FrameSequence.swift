@@ -64,7 +64,7 @@ final class FrameSequence {
     }
 
     /// Makes a call that may fail, and gives up the coder's session if it does.
-    private func attempt<R>(
+    func attempt<R>(
         _ body: (any FrameDecoder) throws(CoderError) -> R
     ) throws(CoderError) -> R {
         do throws(CoderError) {

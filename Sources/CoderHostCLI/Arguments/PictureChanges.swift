@@ -253,6 +253,7 @@ extension PictureChanges {
         if limitBytes == nil { try reshape(&image, layout, &window) }
         if let colors { try image.convertColors(to: colors.profile, embeds: colors.embeds) }
         if !pipeline.transformers.isEmpty { image.pixels = try pipeline.transform(image.pixels) }
+        image.dropEmbeddedThumbnail()
         image.info.size = image.pixels.size
         image.info.nativeFormat = image.pixels.format
         image.info.hasAlpha = image.info.hasAlpha || image.pixels.format.hasTransparency
