@@ -140,7 +140,7 @@ import Testing
         let result = try thumbnail("f.jpg", "f.png", "-s", "8", "-o", "out/", "-f", "webp", "-j", "2")
 
         #expect(result.status == 1)
-        #expect(result.stderr.contains("written from") && result.stderr.contains("template"))
+        #expect(result.stderr.contains("just written from f.jpg") && result.stderr.contains("template"))
     }
 
     @Test func `a budget of one byte works through the inputs one by one`() throws {

@@ -19,6 +19,21 @@ struct BoxEditor {
         if let place = movie.flatMap({ place(of: "mvhd", in: $0, at: 24) }) { set(duration, at: place) }
     }
 
+    /// Says nothing of when it was made: the same frames make the same file.
+    ///
+    /// Two times of 8 bytes behind version and flags (ISO/IEC 14496-12 sections 8.2.2, 8.3.2, 8.4.2).
+    mutating func clearTimes() {
+        var places = [movie.flatMap { place(of: "mvhd", in: $0, at: 4) }]
+        for track in tracks {
+            places.append(place(of: "tkhd", in: track, at: 4))
+            places.append(payload("mdia", in: track).flatMap { place(of: "mdhd", in: $0, at: 4) })
+        }
+        for case let place? in places {
+            set(0, at: place)
+            set(0, at: place + 8)
+        }
+    }
+
     /// Where the 32-bit places in the data stand: of items (`iloc`) and of chunks (`stco`).
     ///
     /// - Source: ISO/IEC 14496-12 sections 8.11.3 and 8.7.5.

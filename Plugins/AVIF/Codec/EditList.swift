@@ -26,6 +26,8 @@ struct EditList {
             case .infinite: nil
             case .unknown: 0
             }
+        editor.clearTimes()
+        boxes = editor.bytes
         if plays == 0 { return true }
         // All ones stand for a duration that nobody knows.
         let total = plays.map { duration.multipliedReportingOverflow(by: UInt64($0)) }

@@ -88,9 +88,13 @@ final class ConvertJob: Sendable {
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }
         isAlone = arguments.operands.count == 1
-        // What replaces an input that is still to be read is only safe one after the other.
-        threads =
-            arguments.has("--overwrite") ? 1 : try arguments.integer("--jobs", 1...1024) ?? processorCount
+        let names = arguments.operands.enumerated().map { [target] index, file in
+            target.path(for: file, number: index, size: PixelSize(1, 1)) { _ in "" }.path
+        }
+        // What replaces an input that is still to be read is only safe one after the other; of two inputs for one output
+        // it is the first that gets it.
+        let isOrdered = arguments.has("--overwrite") || Set(names).count < names.count
+        threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...1024) ?? processorCount
         budget = MemoryBudget(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
         outputs = Mutex(
             OutputGuard(
