@@ -118,7 +118,9 @@ private let exifWithoutOrientation: [UInt8] =
         let decoder = try JPEGDecoder(session(file("baseline-420.jpg")))
         let size = try decoder.readHeader().size
 
-        #expect(decoder.reducedSize(atLeast: PixelSize(11, 8), of: size) == PixelSize(15, 9))
+        #expect(
+            decoder.reducedSize(atLeast: PixelSize(11, 8), of: size)
+                == PixelSize((size.width + 1) / 2, (size.height + 1) / 2))
         #expect(decoder.reducedSize(atLeast: PixelSize(1, 1), of: size) == PixelSize(5, 3))
         #expect(decoder.reducedSize(atLeast: PixelSize(36, 1), of: size) == size)
         #expect(
