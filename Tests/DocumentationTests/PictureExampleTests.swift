@@ -69,7 +69,7 @@ private typealias Sink = FileSink
     }
 
     private static func cover(_ host: Host) throws -> PixelBuffer {
-        func ImageSource(path: String) throws -> Source { try picture("photo.jpg") }
+        func ImageSource(path: String) throws -> Source { try Self.picture("photo.jpg") }
         // covering begins
         let picture = try ImageSource(path: "face.jpg")
         let face = try host.manager.withSession(picture, DecodeOptions()) { session throws(CoderError) in
