@@ -13,8 +13,8 @@ import Testing
         #expect(result.status == status)
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
-        // The verbs of frames have a section each.
-        let name = words[0] == "frames" ? "frames \(words[1])" : words[0]
+        // The verbs of frames have a section each; thumbnail has that of convert.
+        let name = words[0] == "frames" ? "frames \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
         let section = "## coderhost \(name) --json"
         for line in lines {
             let document = try JSONParser.parse(Array(line.utf8))
@@ -39,6 +39,14 @@ import Testing
 
         try check(["convert", "--json", "-o", place.file("a.jpg"), "-q", "3", "pictures/rgba.png"], "written")
         try check(["convert", "--json", "-o", place.file("a.jpg"), "nowhere"], "failure", status: 66)
+    }
+
+    @Test func `holds for small versions`() throws {
+        let place = TemporaryDirectory()
+        let thumbnail = ["thumbnail", "--json", "-s", "8", "-o", place.file("{stem}.webp")]
+
+        try check(thumbnail + ["pictures/rgba.png", "pictures/three-frames.gif"], "written")
+        try check(thumbnail + ["nowhere"], "failure", status: 66)
     }
 
     @Test func `holds for the frames of every picture`() throws {

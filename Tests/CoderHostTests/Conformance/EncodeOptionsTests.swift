@@ -4,7 +4,7 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-/// What the host does for an encoder: C-08, C-09, V10.
+/// What the host does for an encoder: C-08, C-09, C-21, V10.
 @Suite struct `Encode options` {
     /// Something that does not compress well.
     static let noise = Result {
@@ -90,5 +90,29 @@ import Testing
         #expect(small.size == PixelSize(17, 31).scaled(to: PixelSize(100, 10)))
         options.maxPixelSize = PixelSize(1000, 1000)
         #expect(try Bench.decode(Bench.manager.encode(image, to: "jpeg", options)).seen().size == PixelSize(17, 31))
+    }
+
+    @Test(arguments: ["jpeg", "heic", "avif"] as [ImageFormat])
+    func `C-21 the host makes a thumbnail of 320 pixels at most`(format: ImageFormat) throws {
+        let image = try DecodedImage.made(400, 300, .rgb8) { x, y, channel in UInt8([x / 2, y / 2, 90][channel]) }
+        var options = EncodeOptions()
+        options.embedsThumbnail = true
+
+        let bytes = try Bench.manager.encode(image, to: format, options)
+
+        let sizes = try Bench.manager.withSession(ImageSource(bytes)) { session throws(CoderError) in
+            try session.thumbnails().map(\.size)
+        }
+        #expect(sizes == [PixelSize(320, 240)])
+        #expect(try Bench.decode(bytes).pixels.size == PixelSize(400, 300))
+    }
+
+    @Test func `C-21 a thumbnail that has no place is left out with a warning`() throws {
+        var options = EncodeOptions()
+        options.embedsThumbnail = true
+
+        let report = try Bench.manager.encode(Self.noise.get(), to: "png", options, into: MemorySink())
+
+        #expect(report.warnings.contains { $0.contains("no thumbnail") })
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// The check that every coder has to pass with every file: V1 … V5, V8 and V9.
 ///
-/// V6, V7 and V10 ask for thumbnails and for scaling while encoding, which are not there yet.
+/// V6, V7 and V10 ask for thumbnails and for scaling while encoding: see ThumbnailTests and EncodeOptionsTests.
 @Suite struct `Generic coder check` {
     static let stills = Fixture.valid.filter { ($0.expect?.frameCount ?? 1) == 1 }
     static let foreign = [
