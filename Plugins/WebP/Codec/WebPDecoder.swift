@@ -118,12 +118,13 @@ public final class WebPDecoder: ImageDecoder {
     }
 
     /// A whole fraction of the size, because libwebp takes the mean of what a new pixel covers: where it covers parts of
-    /// pixels, what is scaled further from there is up to 1.5 dB worse.
+    /// pixels, what is scaled further from there is up to 1.5 dB worse. Softer than what the host scales with, too, and so
+    /// a seventh larger than it asks for.
     public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         guard let picture, picture.rect == PixelRect(size), !wanted.isEmpty else { return size }
         // libwebp scales the colours of lossy data without regard to its alpha: hidden ones would shine through.
         if picture.hasAlpha, !picture.isLossless { return size }
-        let divisor = min(size.width / wanted.width, size.height / wanted.height)
+        let divisor = min(size.width * 7 / (wanted.width * 8), size.height * 7 / (wanted.height * 8))
         if divisor < 2 { return size }
         return PixelSize((size.width + divisor - 1) / divisor, (size.height + divisor - 1) / divisor)
     }

@@ -16,6 +16,7 @@ public final class AnimatedImage: Sendable {
     /// Decoded frames, shared by everybody who plays this image.
     public let pool = FramePool()
 
+    private let firstFrameOnly: Bool
     /// What becomes of every frame.
     private let shape: FrameShape
     private let session: Mutex<DecodeSession>
@@ -40,6 +41,7 @@ public final class AnimatedImage: Sendable {
         info = session.info
         format = session.format
         coder = session.coder.id
+        firstFrameOnly = false
         shape = FrameShape(session.info)
         self.session = Mutex(session)
         update()
@@ -58,12 +60,13 @@ public final class AnimatedImage: Sendable {
         format = session.format
         coder = session.coder.id
         // A budget for all frames is shared among those that are known now.
-        var frameCount = session.info.frameCount
+        firstFrameOnly = options.firstFrameOnly
+        var frameCount = options.firstFrameOnly ? 1 : session.info.frameCount
         if options.limitBytes != nil, frameCount == nil {
             _ = session.findFrames()
             frameCount = max(1, session.knownFrameCount)
         }
-        let metadata = options.convertsToSRGB ? try session.metadata() : []
+        let metadata = options.makesSRGB ? try session.metadata() : []
         shape = FrameShape(session.info, options, transformer, metadata: metadata, frameCount: frameCount ?? 1)
         self.session = Mutex(session)
         update()
@@ -79,11 +82,12 @@ public final class AnimatedImage: Sendable {
             session.context.restartClock()
             let end = session.findFrames()
             return facts.withLock { facts in
-                for index in facts.frames.count..<max(facts.frames.count, session.knownFrameCount) {
+                let known = firstFrameOnly ? min(1, session.knownFrameCount) : session.knownFrameCount
+                for index in facts.frames.count..<max(facts.frames.count, known) {
                     facts.frames.append(session.knownFrame(index))
                     facts.keyFrames.append(session.isKeyFrame(index))
                 }
-                facts.end = end
+                facts.end = firstFrameOnly && known > 0 ? .complete : end
                 return facts.frames.count
             }
         }
@@ -140,7 +144,7 @@ public final class AnimatedImage: Sendable {
 
     /// Bytes of one decoded frame.
     public var bytesPerFrame: Int {
-        (try? PixelBuffer.layout(size: size, format: info.nativeFormat.bits > 8 ? .rgba16 : .rgba8).byteCount) ?? 0
+        (try? PixelBuffer.layout(size: size, format: shape.format).byteCount) ?? 0
     }
 
     // MARK: Pictures
@@ -176,8 +180,13 @@ public final class AnimatedImage: Sendable {
         info.frameCount = 1
         info.isAnimated = false
         info.loopCount = .unknown
+        var metadata = try metadata()
+        if shape.makesSRGB {
+            metadata.removeAll { $0.kind == .icc || CalibratedColor.isTold(by: $0) }
+            info.color = ColorDescription(codePoints: .sRGB)
+        }
         return DecodedImage(
-            info: info, pixels: pixels, metadata: try metadata(), format: format, coder: coder, warnings: warnings)
+            info: info, pixels: pixels, metadata: metadata, format: format, coder: coder, warnings: warnings)
     }
 
     private func decode(_ index: Int, _ session: DecodeSession) throws(CoderError) -> ImageFrame {

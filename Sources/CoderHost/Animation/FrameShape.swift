@@ -5,6 +5,10 @@ import ImageProcessing
 struct FrameShape: Sendable {
     /// The size of a frame in the end.
     let size: PixelSize
+    /// The format of a composited frame in the end.
+    let format: PixelFormat
+    /// Whether colours are made sRGB.
+    var makesSRGB: Bool { profile != nil }
     /// Whether frames come out upright.
     let isUpright: Bool
     /// What they are resampled to, as stored.
@@ -29,7 +33,9 @@ struct FrameShape: Sendable {
         isUpright = options.appliesOrientation
         self.pending = options.appliesOrientation ? pending : .up
         resampling = options.resampling
-        profile = options.convertsToSRGB ? ColorProfile(of: info, metadata: metadata) : nil
+        profile = options.makesSRGB ? ColorProfile(of: info, metadata: metadata) : nil
+        self.format =
+            options.dynamicRange == .standard ? .rgba8 : format
         self.transformer = transformer
         let size = isUpright ? upright : target
         self.size = transformer?.outputSize(for: size) ?? size
@@ -41,10 +47,16 @@ struct FrameShape: Sendable {
         if pixels.size != target { pixels = try Resampler.resample(BufferRows(pixels), to: target, resampling) }
         if let profile {
             let transform = try ColorTransformCache.shared.transform(
-                from: profile, pixels.format, to: .sRGB, pixels.format)
+                from: profile, pixels.format, to: .sRGB, target(for: pixels.format))
             pixels = try transform.convert(pixels)
         }
         pixels = try PixelConverter.upright(pixels, pending)
         return try transformer?.transform(pixels) ?? pixels
+    }
+
+    /// The format of a frame in other colours: a still keeps its channels.
+    private func target(for source: PixelFormat) -> PixelFormat {
+        let channels = source.channels == .cmyk ? PixelFormat.Channels.rgb : source.channels
+        return PixelFormat(channels, bits: min(source.bits, format.bits), alpha: source.alpha)
     }
 }

@@ -86,13 +86,17 @@ extension CodersManager {
             return trial.bytes
         }
         let bytes: [UInt8]
-        if scale == nil || coding.bool(OptionKey.lossless) == true {
+        let isLossless = coding.bool(OptionKey.lossless) == true
+        if scale == nil || isLossless {
             bytes = try attempt(coding)
-            if bytes.count > limit { throw FileSizeSearch.excess(limit, bytes.count, atWorst: false) }
+            if bytes.count > limit {
+                throw FileSizeSearch.excess(
+                    limit, bytes.count, isLossless && scale != nil ? .lossless : .noQuality, coder: encoder?.id)
+            }
         } else {
             let lowest = Int((scale?.minimum ?? 0).rounded(.up))
             let highest = Int(min(scale?.maximum ?? 100, options.quality ?? coding.real(OptionKey.quality) ?? 100))
-            let search = FileSizeSearch(limit: limit, qualities: lowest...max(lowest, highest))
+            let search = FileSizeSearch(limit: limit, qualities: lowest...max(lowest, highest), coder: encoder?.id)
             bytes = try search.run { quality throws(CoderError) in
                 coding[OptionKey.quality] = .real(Double(quality))
                 return try attempt(coding)

@@ -63,6 +63,9 @@ public enum DynamicRange: Sendable, Hashable {
 }
 
 extension DecodeOptions {
+    /// Whether colours come out as sRGB, because that was asked for or because nothing else is of standard range.
+    var makesSRGB: Bool { convertsToSRGB || dynamicRange == .standard }
+
     /// The size that a picture is reduced to; its own where nothing is asked for.
     ///
     /// - Parameters:
@@ -70,11 +73,28 @@ extension DecodeOptions {
     ///   - frameCount: frames that share ``limitBytes``.
     public func targetSize(for size: PixelSize, _ format: PixelFormat, frameCount: Int = 1) -> PixelSize {
         if let limitBytes {
-            let limited = size.limited(
-                toBytes: limitBytes, bytesPerPixel: max(4, format.bytesPerPixel), frameCount: frameCount)
-            return limited.width >= size.width || limited.height >= size.height ? size : limited
+            let bytesPerPixel = max(4, format.bytesPerPixel)
+            let most = max(1, limitBytes / bytesPerPixel / max(1, frameCount))
+            if (size.area ?? .max) <= most { return size }
+            return size.limited(toBytes: limitBytes, bytesPerPixel: bytesPerPixel, frameCount: frameCount)
+                .within(most, size)
         }
         guard let box = thumbnailSize, !box.isEmpty else { return size }
         return size.scaled(to: box, preservesAspect: preservesAspectRatio, mayEnlarge: false)
+    }
+}
+
+extension PixelSize {
+    /// So much less that it has `most` pixels: a side that is one pixel long cannot become shorter.
+    fileprivate func within(_ most: Int, _ whole: PixelSize) -> PixelSize {
+        var result = PixelSize(min(width, whole.width), min(height, whole.height))
+        if (result.area ?? .max) > most {
+            if result.width >= result.height {
+                result.width = max(1, most / result.height)
+            } else {
+                result.height = max(1, most / result.width)
+            }
+        }
+        return result
     }
 }

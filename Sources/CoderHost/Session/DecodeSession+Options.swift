@@ -140,9 +140,7 @@ extension DecodeSession {
         image.info.decodesRows = false
         if pixels.size != info.size { image.dropEmbeddedThumbnail() }
         // On the picture as small as it is now.
-        let isTooBright =
-            options.dynamicRange == .standard && (image.colorProfile.isHighDynamicRange || pixels.format.bits > 8)
-        if options.convertsToSRGB || isTooBright {
+        if options.makesSRGB {
             try image.convertColors(to: .sRGB, bits: options.dynamicRange == .standard ? 8 : nil)
             for warning in image.warnings { context.warn(warning) }
         }

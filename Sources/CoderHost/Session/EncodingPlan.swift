@@ -40,6 +40,7 @@ struct EncodingPlan {
         if !format.hasTransparency { info.hasAlpha = false }
 
         inks = Self.inkTransform(facts.nativeFormat, becoming: format, metadata, context)
+        let metadata = metadata + Self.profile(of: info, metadata, coder, context)
         blobs = Self.suitable(metadata, for: format, orientation: orientationOfBlob, context)
         info.color.hasProfile = blobs.contains { $0.kind == .icc }
         self.info = info
@@ -72,6 +73,25 @@ struct EncodingPlan {
         let small = size == pixels.size ? pixels : try Resampler.resample(BufferRows(pixels), to: size)
         let isGray = [.gray, .grayAlpha].contains(small.format.channels)
         return try PixelConverter.convert(small, to: isGray ? .gray8 : .rgb8, background: background)
+    }
+
+    /// A profile for colours that the format can tell in no other way.
+    private static func profile(
+        of info: ImageInfo, _ metadata: [MetadataBlob], _ coder: CoderDescriptor, _ context: SessionContext
+    ) -> [MetadataBlob] {
+        let colors = ColorProfile(of: info, metadata: metadata)
+        switch colors {
+        case .assumed, .sRGB, .icc: return []
+        case .codePoints where coder.carries.contains("code-points"): return []
+        case .calibrated where coder.carries.contains("gamma"): return []
+        case .codePoints, .calibrated: break
+        }
+        let isGray = [.gray, .grayAlpha].contains(info.nativeFormat.channels)
+        if coder.carries.contains("icc"), let bytes = colors.iccBytes(isGray: isGray) {
+            return [MetadataBlob(.icc, bytes)]
+        }
+        context.warn("the format cannot say that the colours are \(colors): they will look different, unless made sRGB")
+        return []
     }
 
     private static func inkTransform(

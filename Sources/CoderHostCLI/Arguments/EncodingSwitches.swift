@@ -5,8 +5,9 @@ import ImageModel
 struct EncodingSwitches {
     private let shared: [(key: String, value: OptionValue)]
     private let raw: [(key: String, text: String)]
-    private let maxFileSize: Int?
-    private let embedsThumbnail: Bool
+    /// Bytes that the file may have at most.
+    let maxFileSize: Int?
+    let embedsThumbnail: Bool
     /// Switches of this program and the last part of the options they stand for.
     private let named: [(name: String, text: String)]
 
@@ -28,13 +29,19 @@ struct EncodingSwitches {
             "--distance", value: "HOW",
             help: "how colours are compared for a palette: rgb, perceptual (default: the coder's own)"),
         OptionSpecification(
-            "--target-size", value: "SIZE",
-            help: "the best quality, up to --quality, whose file has at most so many bytes (default: no limit)"),
-        OptionSpecification(
-            "--embed-thumbnail", help: "store a small version beside the picture, where the format can"),
-        OptionSpecification(
             "-O", "--option", value: "KEY=VALUE",
             help: "an option of the coder (may be repeated); list --json shows them"),
+    ]
+
+    /// Those of commands that write one picture for each input.
+    static let stillSpecification = [
+        OptionSpecification(
+            "--target-size", value: "SIZE",
+            help:
+                "the best quality, up to --quality, whose file has at most so many bytes; a larger animation is an error (default: no limit)"
+        ),
+        OptionSpecification(
+            "--embed-thumbnail", help: "store a small version beside the picture, where the format can"),
     ]
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -100,6 +107,14 @@ struct EncodingSwitches {
         options.embedsThumbnail = embedsThumbnail
         options.background = changes.background ?? .white
         return options
+    }
+
+    /// Limits under which an animation is written, for which no quality is searched.
+    func limits(_ limits: DecodeLimits) -> DecodeLimits {
+        guard let maxFileSize else { return limits }
+        var limits = limits
+        limits.maxOutputBytes = limits.maxOutputBytes > 0 ? min(limits.maxOutputBytes, maxFileSize) : maxFileSize
+        return limits
     }
 
     /// Options that some decoder of these bytes knows.

@@ -24,7 +24,7 @@ enum ConvertCommand: Command {
             OptionSpecification(
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one PNG with alpha, else JPEG)"),
-        ] + EncodingSwitches.specification + [
+        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [
             OptionSpecification(
                 "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256 (default: as it is)")
         ] + PictureChanges.specification + PictureChanges.transforms + [

@@ -43,6 +43,7 @@ final class ConvertJob: Sendable {
         var output: String
         var inputFormat: ImageFormat
         var outputFormat: ImageFormat
+        var inputSize: PixelSize
         var size: PixelSize
         var decoder: String
         var encoder: String
@@ -50,7 +51,7 @@ final class ConvertJob: Sendable {
         var warnings: [String]
 
         var line: String {
-            "\(input) (\(inputFormat) \(size)) -> \(output) (\(outputFormat))  [\(decoder) -> \(encoder)]"
+            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder)]"
         }
 
         var json: String {
@@ -183,13 +184,15 @@ final class ConvertJob: Sendable {
         }
         var picture = Picture(session: session, shaper: shaper, metadata: [], format: format)
         picture.metadata = try session.metadata().filter { kept.contains($0.kind) }
-        let sink = try FileSink(path: path, replacing: target.mayReplace, limits: limits)
+        let sink = try FileSink(
+            path: path, replacing: target.mayReplace, limits: isAnimation ? encode.limits(limits) : limits)
         let report: EncodeReport
         var warnings: [String] = []
         var isIncomplete = false
         if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
             let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
+            if encode.embedsThumbnail { session.context.warn("an animation holds no thumbnail: it is left out") }
             report = try animate(picture, options.known, sink)
         } else {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
@@ -206,7 +209,8 @@ final class ConvertJob: Sendable {
         isWritten = true
         outputs.withLock { $0.note(path, from: file) }
         return Outcome(
-            input: file, output: path, inputFormat: session.format, outputFormat: format, size: shaper.size,
+            input: file, output: path, inputFormat: session.format, outputFormat: format, inputSize: session.info.size,
+            size: shaper.size,
             decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
             warnings: session.context.warnings + warnings + report.warnings)
     }

@@ -25,7 +25,7 @@ enum ThumbnailCommand: Command {
             OptionSpecification(
                 "-f", "--format", value: "FORMAT",
                 help: "output format (default: from the output's name; without one that of the input)"),
-        ] + EncodingSwitches.specification + [
+        ] + EncodingSwitches.specification + EncodingSwitches.stillSpecification + [
             OptionSpecification("--frame", value: "N", help: "this frame of an animation alone, from 0 (default: all)"),
             OptionSpecification("--first-frame", help: "the first frame alone"),
             OptionSpecification("--incomplete", help: "write what is there of a picture that was cut off"),

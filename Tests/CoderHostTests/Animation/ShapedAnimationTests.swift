@@ -73,4 +73,61 @@ import Testing
         #expect(again.size == small.size)
         #expect(try (0..<3).map { try again.duration(at: $0) } == (0..<3).map { try small.duration(at: $0) })
     }
+
+    @Test(arguments: animations, ["gif", "apng", "webp"] as [ImageFormat])
+    func `is written by one call, of any size`(name: String, format: ImageFormat) throws {
+        let animation = try open(name)
+        var options = EncodeOptions()
+        options.maxPixelSize = PixelSize(10, 10)
+        let sink = MemorySink()
+
+        try Bench.manager.encode(animation, to: format, options, into: sink)
+
+        let again = try AnimatedImage(ImageSource(sink.bytes), manager: Bench.manager)
+        #expect(again.size == animation.size.scaled(to: PixelSize(10, 10)))
+        #expect(again.frameCount == animation.frameCount)
+        #expect(again.loopCount == animation.loopCount || format == "gif")
+    }
+
+    @Test(arguments: animations)
+    func `is its first frame where only that is asked for, or fits`(name: String) throws {
+        var first = DecodeOptions()
+        first.firstFrameOnly = true
+        let still = try open(name, first)
+        #expect(still.frameCount == 1 && still.isComplete && !still.isAnimated)
+
+        var options = EncodeOptions()
+        options.firstFrameOnly = true
+        for (format, options) in [("webp", options), ("jpeg", EncodeOptions())] as [(ImageFormat, EncodeOptions)] {
+            let sink = MemorySink()
+            try Bench.manager.encode(try open(name), to: format, options, into: sink)
+            let again = try AnimatedImage(ImageSource(sink.bytes), manager: Bench.manager)
+            #expect(again.frameCount == 1)
+            #expect(again.size == still.size)
+        }
+    }
+
+    @Test func `that becomes larger than it may is an error, and nothing is written`() throws {
+        var options = EncodeOptions()
+        options.maxFileSize = 100
+        let sink = MemorySink()
+
+        let error = #expect(throws: CoderError.self) {
+            try Bench.manager.encode(open(Self.animations[0]), to: "webp", options, into: sink)
+        }
+        #expect(error?.code == .limitExceeded)
+        #expect(sink.bytes.isEmpty)
+    }
+
+    @Test func `in standard range has eight bits and says sRGB`() throws {
+        var options = DecodeOptions()
+        options.dynamicRange = .standard
+        let image = try AnimatedImage(
+            Bench.source(Fixture.named("pictures/icc-wide.png")), manager: Bench.manager, options)
+
+        let still = try image.image(at: 0)
+        #expect(still.pixels.format.bits == 8)
+        #expect(still.blob(.icc) == nil)
+        #expect(still.info.color.codePoints == .sRGB)
+    }
 }

@@ -14,6 +14,11 @@ import Testing
         (PixelSize(80, 60), 1, 1, PixelSize(1, 1)),
         (PixelSize(50, 50), 12_500, 5, PixelSize(25, 25)),
         (PixelSize(100, 20_000), 60 << 20, 1, PixelSize(100, 20_000)),
+        // Lines, which the formula alone would leave too large.
+        (PixelSize(10_000, 1), 1, 1, PixelSize(1, 1)),
+        (PixelSize(10_000, 1), 400, 1, PixelSize(100, 1)),
+        (PixelSize(1, 10_000), 400, 2, PixelSize(1, 50)),
+        (PixelSize(10_000, 3), 100, 1, PixelSize(25, 1)),
     ])
     func `C-06 C-07 a number of bytes becomes a size`(size: PixelSize, limit: Int, frames: Int, expected: PixelSize) {
         var options = DecodeOptions.limited(toBytes: limit)
