@@ -179,7 +179,8 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
     @Test func `can be asked again with other settings`() throws {
         let bytes = try file("baseline-444-restart")
         let decoder = onDisk(Disk(bytes), window: 9)
-        for (format, scale) in [(PixelFormat.rgb8, 8), (.rgb8, 8), (PixelFormat(.bgra, alpha: .opaque), 3), (.rgb8, 5)] {
+        let bgra = PixelFormat(.bgra, alpha: .opaque)
+        for (format, scale) in [(PixelFormat.rgb8, 8), (.rgb8, 8), (bgra, 3), (.rgb8, 5)] {
             #expect(decode(decoder, format, scale: scale) == decode(try inMemory(bytes), format, scale: scale))
         }
     }
@@ -260,11 +261,11 @@ private let manyScans = ["progressive-422", "progressive-420-restart", "sequenti
 
     @Test func `tells that the disk failed instead of blaming the file`() throws {
         let bytes = try encoded(PixelSize(83, 57), "420")
-        for offset in [0, 10, 700, bytes.count / 2, bytes.count - 1] {
+        for offset in [600, bytes.count / 2, bytes.count - 1] {
             let disk = Disk(bytes)
             let decoder = onDisk(disk, window: 8)
             disk.fail(from: offset)
-            #expect(decode(decoder).code == (offset < 2 ? .notMine : .inputOutput), "\(offset)")
+            #expect(decode(decoder).code == .inputOutput, "\(offset)")
         }
     }
 
