@@ -10,6 +10,7 @@ public import ImageModel
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
 public final class JPEGDecoder: ThumbnailDecoder {
     private let session: DecoderSession
+    private let window: Int
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
@@ -49,7 +50,15 @@ public final class JPEGDecoder: ThumbnailDecoder {
         var scale: Int
     }
 
-    public init(_ session: DecoderSession) throws(CoderError) { self.session = session }
+    public convenience init(_ session: DecoderSession) throws(CoderError) {
+        self.init(session, window: JPEGDecompressor.defaultWindow)
+    }
+
+    /// A decoder that keeps at most `window` bytes of a file in memory, where the host only reads piece by piece.
+    init(_ session: DecoderSession, window: Int) {
+        self.session = session
+        self.window = window
+    }
 
     public func readHeader() throws(CoderError) -> ImageInfo {
         if let image { return image }
@@ -202,7 +211,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
         } else {
             var reader = ByteReader(session.source)
             guard try reader.consume([0xFF, 0xD8]) else { throw .notMine() }
-            decompressor = try JPEGDecompressor(session.source)
+            decompressor = try JPEGDecompressor(session.source, window: window)
             self.decompressor = decompressor
         }
         let header = try decompressor.readHeader()

@@ -50,13 +50,18 @@ struct jpegs_decoder {
     struct jpeg_error_mgr         error;
     struct jpeg_source_mgr        source, view_source;
     jmp_buf                       jump;
-    const uint8_t                *base;
+    const uint8_t                *base;       /* of what was lent, or of the window                       */
+    jpegs_read                    read;       /* what fills the window; NULL: the file is lent            */
+    void                         *reader;
+    uint8_t                      *window;
+    size_t                        room;       /* bytes of the window                                      */
+    size_t                        start;      /* where in the file `base` stands                          */
     /* Of the picture. The library's own fields may be those of a second, damaged frame header half read. */
     uint32_t                      width, height;
     int                           components;
     size_t                        head;       /* bytes up to and with the header of the first scan        */
     size_t                        skip;       /* bytes still to skip once they have arrived               */
-    size_t                        count;      /* bytes that were lent                                     */
+    size_t                        count;      /* bytes that were lent; of the file up to the window's end */
     size_t                        shown;      /* where the bytes end that the library sees now            */
     gap                          *gaps;       /* in order, apart                                          */
     size_t                        gap_count;
@@ -85,6 +90,8 @@ int32_t jpegs_decoder_failure(jpegs_decoder *d);
 #define GUARD(d) \
     if (setjmp((d)->jump)) return jpegs_decoder_failure(d)
 
+/* Where in the file the library is. */
+size_t jpegs_position(const jpegs_decoder *d);
 /* Lets the library see what stands at `position` and behind it, up to the next gap. */
 void jpegs_show(jpegs_decoder *d, size_t position);
 

@@ -61,9 +61,28 @@ void jpegs_show(jpegs_decoder *d, size_t position) {
     d->source.bytes_in_buffer = end - position;
 }
 
+size_t jpegs_position(const jpegs_decoder *d) {
+    /* What the library sees behind the end stands nowhere in the file. */
+    if (d->ended || !d->base) return d->count;
+    return d->start + (size_t)(d->source.next_input_byte - d->base);
+}
+
+/* Fills the window with what comes behind it; 0 at the end of the file. The library has all of the old window by now:
+   where its fields say otherwise, it works on copies of them. */
+static int next_window(jpegs_decoder *d) {
+    size_t got = d->read(d->reader, d->count, d->window, d->room);
+    d->start = d->count;
+    d->count += got;
+    d->shown = d->count;
+    d->source.next_input_byte = d->window;
+    d->source.bytes_in_buffer = got;
+    return got > 0;
+}
+
 static boolean source_fill(j_decompress_ptr c) {
     jpegs_decoder *d = c->client_data;
     if (!d->complete) return FALSE;
+    if (d->read && !d->ended && next_window(d)) return TRUE;
     if (d->shown < d->count && !d->ended) {
         jpegs_show(d, d->shown);
         if (d->source.bytes_in_buffer > 0) return TRUE;
@@ -88,7 +107,11 @@ static void source_skip(j_decompress_ptr c, long count) {
     d->source.next_input_byte += there;
     d->source.bytes_in_buffer -= there;
     if (d->ended || there == wanted) return;
-    if (d->shown < d->count) {
+    if (d->read) {
+        d->count += wanted - there;
+        d->start = d->shown = d->count;
+        d->source.next_input_byte = d->window;
+    } else if (d->shown < d->count) {
         /* Into a gap: only where the segments are not what they were when the gaps were chosen, so never. */
         jpegs_show(d, d->shown);
     } else {
@@ -136,14 +159,23 @@ void jpegs_decoder_free(jpegs_decoder *d) {
     jpeg_destroy_decompress(&d->c);
     jpegs_arrays_free(d);
     free(d->gaps);
+    free(d->window);
     jpegs_enlarger_free(d->enlarger);
     free(d->strip);
     free(d);
 }
 
 void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t available, int32_t complete) {
-    if (d->ended) return;
-    size_t consumed = d->base ? (size_t)(d->source.next_input_byte - d->base) : 0;
+    size_t consumed = jpegs_position(d);
+    free(d->window);
+    d->window = NULL;
+    d->read = NULL;
+    d->start = 0;
+    if (d->ended) {
+        d->base = bytes;
+        d->count = available;
+        return;
+    }
     if (consumed > available) consumed = available;
     size_t left = available - consumed;
     size_t skipped = d->skip < left ? d->skip : left;
@@ -152,6 +184,17 @@ void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t availabl
     d->count = available;
     jpegs_show(d, consumed + skipped);
     d->complete = complete != 0;
+}
+
+int32_t jpegs_decoder_read(jpegs_decoder *d, jpegs_read read, void *context, size_t room) {
+    d->window = malloc(room);
+    if (!d->window) return JPEGS_NO_MEMORY;
+    d->read = read;
+    d->reader = context;
+    d->room = room;
+    d->base = d->source.next_input_byte = d->window;
+    d->complete = 1;
+    return JPEGS_OK;
 }
 
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
@@ -163,7 +206,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
         return jpegs_decoder_failure(d);
     }
     if (jpeg_read_header(&d->c, TRUE) == JPEG_SUSPENDED) return JPEGS_NEEDS_INPUT;
-    d->head = (size_t)(d->source.next_input_byte - d->base);
+    d->head = jpegs_position(d);
     d->width = d->c.image_width;
     d->height = d->c.image_height;
     d->components = d->c.num_components;
@@ -200,7 +243,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
 static void note_scan(jpegs_decoder *d) {
     d->scan.number = (uint32_t)d->c.input_scan_number;
     d->scan.components = 0;
-    if (!d->ended) d->scan.offset = (uint64_t)(d->source.next_input_byte - d->base);
+    if (!d->ended) d->scan.offset = jpegs_position(d);
     for (int i = 0; i < d->c.comps_in_scan; i++) {
         d->scan.components |= 1u << (d->c.cur_comp_info[i]->component_index & 31);
     }

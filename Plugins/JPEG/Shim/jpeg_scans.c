@@ -165,7 +165,7 @@ int32_t jpegs_decoder_skim(jpegs_decoder *d, uint32_t format, uint32_t scale, ui
     int is_sound = choose(d, &w);
     *scans = w.scans;
     if (is_sound && d->gap_count > 0) {
-        jpegs_show(d, (size_t)(d->source.next_input_byte - d->base));
+        jpegs_show(d, jpegs_position(d));
         return 1;
     }
     free(d->gaps);

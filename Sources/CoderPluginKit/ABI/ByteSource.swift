@@ -8,6 +8,8 @@ internal import ImageModel
 @safe public final class ByteSource {
     private let source: UnsafePointer<cpi_source>?
     private var base: UnsafePointer<UInt8>?
+    /// Whether the host only reads piece by piece.
+    private let isReader: Bool
     /// Bytes known to be there. The host is only asked again for what lies behind them.
     private var watermark = 0
     private var wasComplete = false
@@ -15,6 +17,8 @@ internal import ImageModel
     private var fetched = 0
     /// Bytes of a source for tests.
     private let total: Int
+    /// What stands for a host that reads piece by piece, in a source for tests.
+    private let pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
     /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
     private var copies: [UnsafeMutableBufferPointer<UInt8>]
 
@@ -28,12 +32,28 @@ internal import ImageModel
     public init(_ bytes: [UInt8], arrived: Int) {
         precondition(arrived >= 0 && arrived <= bytes.count)
         unsafe source = nil
+        pieces = nil
+        isReader = false
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
         unsafe copies = [copy]
         unsafe base = UnsafePointer(copy.baseAddress)
         total = bytes.count
         watermark = arrived
+    }
+
+    /// A complete source that can only be read piece by piece, for tests.
+    ///
+    /// - Parameter read: answers the bytes of a range; fewer of them where the file has become shorter since.
+    public init(count: Int, readingWith read: @escaping (Range<Int>) throws(CoderError) -> [UInt8]) {
+        precondition(count >= 0)
+        unsafe source = nil
+        unsafe copies = []
+        pieces = read
+        isReader = true
+        total = count
+        watermark = count
+        wasComplete = true
     }
 
     /// Lets more bytes arrive, in a source for tests; without a number the rest, and it is complete.
@@ -49,8 +69,11 @@ internal import ImageModel
     init(_ source: UnsafePointer<cpi_source>) throws(CoderError) {
         unsafe copies = []
         total = 0
+        pieces = nil
         // All of it stood in the first minor, so its fields can be read where they are from now on.
-        unsafe base = try copyIn(source, least: FirstSize.source).bytes
+        let bytes = unsafe try copyIn(source, least: FirstSize.source).bytes
+        unsafe base = bytes
+        isReader = unsafe bytes == nil
         unsafe self.source = source
     }
 
@@ -84,9 +107,9 @@ internal import ImageModel
     /// The byte at `offset`, which must be below `available`.
     public subscript(offset: Int) -> UInt8 {
         precondition(offset >= 0 && (offset < watermark || has(offset + 1)))
-        if let base = unsafe base { return unsafe base[offset] }
+        if let start = unsafe lent(offset..<offset + 1) { return unsafe start.pointee }
         if !(peeked.start..<peeked.start + peeked.bytes.count).contains(offset) {
-            peeked = (offset, read(offset..<min(watermark, offset + Self.peekCount)))
+            peeked = (offset, copy(offset..<min(watermark, offset + Self.peekCount)))
         }
         return peeked.bytes[offset - peeked.start]
     }
@@ -94,8 +117,8 @@ internal import ImageModel
     /// Copies a range that must be within `available`.
     public func bytes(_ range: Range<Int>) -> [UInt8] {
         precondition(range.lowerBound >= 0 && has(range.upperBound))
-        guard let base = unsafe base else { return read(range) }
-        return unsafe Array(UnsafeBufferPointer(start: base + range.lowerBound, count: range.count))
+        guard let start = unsafe lent(range) else { return copy(range) }
+        return unsafe Array(UnsafeBufferPointer(start: start, count: range.count))
     }
 
     /// Lends a range that must be within `available`.
@@ -103,8 +126,8 @@ internal import ImageModel
     /// Where the host can only read piece by piece, this is the piece: a large file need not be in memory.
     public func withBytes<R, E: Error>(_ range: Range<Int>, _ body: (RawSpan) throws(E) -> R) throws(E) -> R {
         precondition(range.lowerBound >= 0 && has(range.upperBound))
-        guard let base = unsafe base else { return unsafe try body(read(range).span.bytes) }
-        return try unsafe body(UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count).bytes)
+        guard let start = unsafe lent(range) else { return unsafe try body(copy(range).span.bytes) }
+        return try unsafe body(UnsafeRawBufferPointer(start: start, count: range.count).bytes)
     }
 
     /// Where the bytes stand, for a C library that keeps the pointer; the first `available` of them may be read until
@@ -112,8 +135,27 @@ internal import ImageModel
     @unsafe
     public var baseAddress: UnsafePointer<UInt8>? {
         refresh()
-        if let source = unsafe source, unsafe source.pointee.bytes == nil { unsafe fetch(source, upTo: watermark) }
+        if isReader { fetch(upTo: watermark) }
         return unsafe base
+    }
+
+    /// Whether the bytes stand in one piece, so that `baseAddress` costs nothing.
+    public var isContiguous: Bool { !isReader || available == fetched && fetched > 0 }
+
+    /// Copies what stands at `offset` and answers how many bytes that were: fewer than there is room for only where
+    /// they end. For a C library that reads from front to back, in a `Bridge/` folder.
+    ///
+    /// - Throws: `.inputOutput` where the host cannot read.
+    @unsafe
+    public func read(at offset: Int, into target: UnsafeMutableBufferPointer<UInt8>) throws(CoderError) -> Int {
+        precondition(offset >= 0)
+        let count = min(target.count, max(0, available - offset))
+        guard count > 0, let address = target.baseAddress else { return 0 }
+        if let start = unsafe lent(offset..<offset + count) {
+            unsafe address.update(from: start, count: count)
+            return count
+        }
+        return try unsafe deliver(offset, address, count)
     }
 
     // MARK: A host without contiguous bytes
@@ -123,20 +165,41 @@ internal import ImageModel
     /// Enough for a chunk or box header and what stands beside it.
     private static let peekCount = 512
 
-    /// Reads a range; what the host cannot deliver any more reads as zero.
-    private func read(_ range: Range<Int>) -> [UInt8] {
-        guard let source = unsafe source, !range.isEmpty else { return [] }
+    /// Where a range stands in memory; nil where it does not. A copy may end before what has arrived since.
+    private func lent(_ range: Range<Int>) -> UnsafePointer<UInt8>? {
+        guard let base = unsafe base, !isReader || range.upperBound <= fetched else { return nil }
+        return unsafe base + range.lowerBound
+    }
+
+    /// Has the host copy bytes and answers how many it did.
+    private func deliver(
+        _ offset: Int, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
+    ) throws(CoderError) -> Int {
+        if let pieces {
+            let bytes = try pieces(offset..<offset + count).prefix(count)
+            for (index, byte) in bytes.enumerated() { unsafe target[index] = byte }
+            return bytes.count
+        }
+        guard let source = unsafe source else { return 0 }
+        var copied: UInt64 = 0
+        let status = unsafe source.pointee.read_at(
+            source.pointee.ctx, UInt64(offset), target, UInt64(count), &copied)
+        if let error = CoderError(callback: status) { throw error }
+        return Int(min(copied, UInt64(count)))
+    }
+
+    /// Copies a range; what the host cannot deliver any more reads as zero.
+    private func copy(_ range: Range<Int>) -> [UInt8] {
+        if range.isEmpty { return [] }
         return unsafe [UInt8](unsafeUninitializedCapacity: range.count) { target, count in
             unsafe target.initialize(repeating: 0)
-            var copied: UInt64 = 0
-            _ = unsafe source.pointee.read_at(
-                source.pointee.ctx, UInt64(range.lowerBound), target.baseAddress!, UInt64(range.count), &copied)
+            _ = try? unsafe deliver(range.lowerBound, target.baseAddress!, range.count)
             count = range.count
         }
     }
 
     /// Copies what is new, for a library that needs one piece.
-    private func fetch(_ source: UnsafePointer<cpi_source>, upTo total: Int) {
+    private func fetch(upTo total: Int) {
         if total == fetched { return }
         if unsafe total > copies.last?.count ?? 0 {
             // Doubling keeps the copying linear while a download trickles in.
@@ -148,9 +211,7 @@ internal import ImageModel
             unsafe base = UnsafePointer(larger.baseAddress)
         }
         guard let start = unsafe copies.last?.baseAddress else { return }
-        var count: UInt64 = 0
-        _ = unsafe source.pointee.read_at(
-            source.pointee.ctx, UInt64(fetched), start + fetched, UInt64(total - fetched), &count)
+        _ = try? unsafe deliver(fetched, start + fetched, total - fetched)
         fetched = total
     }
 }

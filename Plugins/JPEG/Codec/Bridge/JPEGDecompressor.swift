@@ -39,24 +39,61 @@ import JPEGShim
         var coefficientBytes: Int
     }
 
+    /// Bytes of a file that are in memory at once, where the host only reads piece by piece.
+    static let defaultWindow = 256 << 10
+
     private let source: ByteSource
     private let decoder: OpaquePointer
+    private let window: Int
+    /// Whether the library reads the source through a window.
+    private var isReading = false
+    /// What reading the source failed with.
+    private var failure: CoderError?
     /// Of what comes out.
     private var size = PixelSize(0, 0)
 
     /// - Throws: `.outOfMemory`.
-    init(_ source: ByteSource) throws(CoderError) {
+    init(_ source: ByteSource, window: Int = defaultWindow) throws(CoderError) {
         guard let decoder = unsafe jpegs_decoder_new() else {
             throw CoderError(.outOfMemory, "there is no memory for a JPEG decoder", domain: JPEGLibrary.name)
         }
         self.source = source
+        self.window = max(1, window)
         unsafe self.decoder = decoder
     }
 
     deinit { unsafe jpegs_decoder_free(decoder) }
 
-    /// Tells the library what has arrived.
+    /// Lets the library read a file that is not in memory; what needs it as a whole is lent it later.
+    ///
+    /// - Throws: `.outOfMemory`.
+    private func beginReading() throws(CoderError) {
+        guard !isReading, source.isComplete, !source.isContiguous else { return }
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let status = unsafe jpegs_decoder_read(
+            decoder,
+            { context, offset, bytes, count in
+                // The library only asks while a method of this object runs.
+                let decompressor = unsafe Unmanaged<JPEGDecompressor>.fromOpaque(context!).takeUnretainedValue()
+                return unsafe decompressor.read(
+                    at: Int(clamping: offset), into: UnsafeMutableBufferPointer(start: bytes, count: count))
+            }, context, window)
+        _ = try step(status)
+        isReading = true
+    }
+
+    private func read(at offset: Int, into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        do throws(CoderError) {
+            return unsafe try source.read(at: offset, into: target)
+        } catch {
+            failure = error
+            return 0
+        }
+    }
+
+    /// Tells the library what has arrived, where it does not read by itself.
     private func lend() {
+        if isReading { return }
         // Asked for first: a byte that arrives in between is only seen one call later.
         let complete = source.isComplete
         let available = source.available
@@ -68,9 +105,14 @@ import JPEGShim
     ///
     /// The corresponding C function is `jpeg_read_header`.
     func readHeader() throws(CoderError) -> Header {
+        try beginReading()
         lend()
         var info = jpegs_info()
         let status = unsafe jpegs_decoder_header(decoder, &info)
+        if isReading, status == JPEGS_OK, info.multi_scan != 0 {
+            isReading = false
+            lend()
+        }
         let side = Int(max(info.width, info.height))
         if status == JPEGS_UNSUPPORTED, side > JPEGLibrary.maxSide {
             throw .limit("a side for libjpeg-turbo of", allowed: JPEGLibrary.maxSide, requested: side)
@@ -167,7 +209,7 @@ import JPEGShim
         let status = unsafe jpegs_decoder_rows(
             decoder, pixels, surface.stride, UInt32(top), &next, UInt32(min(count, end - row)))
         row = Int(next)
-        return status == JPEGS_TRUNCATED ? .truncated : try step(status)
+        return status == JPEGS_TRUNCATED && failure == nil ? .truncated : try step(status)
     }
 
     /// Whether the input ended early and part of the picture is missing.
@@ -182,6 +224,8 @@ import JPEGShim
     }
 
     private func step(_ status: Int32) throws(CoderError) -> Step {
+        // To the library the file ends there.
+        if let failure { throw failure }
         switch status {
         case JPEGS_OK: return .done
         case JPEGS_MORE: return .more

@@ -49,8 +49,15 @@ typedef struct jpegs_info {
 jpegs_decoder *jpegs_decoder_new(void);
 void           jpegs_decoder_free(jpegs_decoder *d);
 
-/* Lends bytes from the start of the file; `bytes` may move between calls, what it holds may not change. */
+/* Lends bytes from the start of the file, which ends a window; `bytes` may move between calls, what it holds may not change. */
 void jpegs_decoder_input(jpegs_decoder *d, const uint8_t *bytes, size_t available, int32_t complete);
+
+/* Copies up to `count` bytes from `offset` of the file, and answers how many; fewer only where they end. */
+typedef size_t (*jpegs_read)(void *context, uint64_t offset, uint8_t *bytes, size_t count);
+
+/* Has the library read a complete file itself, through a window of `room` bytes. Legal once, before anything else;
+   what needs the file as a whole (more than one scan) must be lent it later, by jpegs_decoder_input. OK or NO_MEMORY. */
+int32_t jpegs_decoder_read(jpegs_decoder *d, jpegs_read read, void *context, size_t room);
 
 /* Reads up to the first scan. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
