@@ -149,4 +149,81 @@ import Testing
         #expect(result.status == 64)
         #expect(result.stderr.contains("16x8") && result.stderr.contains("8x8+100+0"))
     }
+
+    @Test(arguments: [
+        ["--resize", "16777216", "--enlarge"], ["--resize", "16777216x16", "--fit", "fill", "--enlarge"],
+        ["--resize", "20000", "--fit", "contain"], ["--resize", "4000", "--enlarge", "--limits", "pixels=1000000"],
+        ["--resize", "30000x10", "--fit", "fill", "--enlarge", "--limits", "side=100"],
+    ])
+    func `make no picture above the limits`(words: [String]) throws {
+        let result = try Tool.run(["convert", "q.ppm", "-o", "t.png"] + words, directory: place.path)
+
+        #expect(result.status == 77, "\(result.stderr)")
+        #expect(result.stderr.contains("limit"))
+    }
+
+    @Test func `turn no line into a huge canvas`() throws {
+        place.write(Array("P5 60000 1 255\n".utf8) + [UInt8](repeating: 9, count: 60_000), to: "line.pgm")
+
+        let result = try convert("line.pgm", "-o", "t.png", "--rotate", "45")
+
+        #expect(result.status == 77)
+        #expect(result.stderr.contains("pixels"))
+    }
+
+    @Test func `put a picture on the colour that was named, in every format`() throws {
+        let source = Repository.fixture("pictures/rgba.png")
+
+        #expect(try convert(source, "-o", "t.png", "--bg", "#ff0000").status == 0)
+        #expect(try look("t.png").corners.allSatisfy { $0.count == 3 })
+        #expect(try convert("q.ppm", "-o", "r.png", "--rotate", "45", "--bg", "#204060").status == 0)
+        #expect(try look("r.png").corners.allSatisfy { $0 == [32, 64, 96] })
+    }
+
+    @Test func `with zero change nothing`() throws {
+        let same = try #require(try? look("q.ppm"))
+        #expect(try convert("q.ppm", "-o", "t.png", "--round", "0", "--blur", "0", "--rotate", "0").status == 0)
+        #expect(try look("t.png").corners == same.corners)
+        #expect(try Tool.run("info", "-f", "has_alpha", "t.png", directory: place.path).lines == ["false"])
+    }
+
+    @Test func `warn of a profile that cannot be used`() throws {
+        let result = try convert(
+            Repository.fixture("pictures/gray.png"), "-o", "t.png", "--icc", Repository.fixture("pictures/f.png"))
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("cannot be used"))
+    }
+
+    @Test func `in linear light do not let the coder mix the stored values`() throws {
+        // Black and white in turns: the mean of the light is 188, that of the stored values 128.
+        var samples: [UInt8] = []
+        for y in 0..<128 { for x in 0..<128 { samples.append((x + y) % 2 == 0 ? 0 : 255) } }
+        place.write(Array("P5 128 128 255\n".utf8) + samples, to: "c.pgm")
+        for name in ["c.jpg", "c.webp", "c.png"] {
+            #expect(try convert("c.pgm", "-o", name, "-q", "100").status == 0)
+            #expect(try convert(name, "-o", "t.pgm", "--resize", "8", "--linear").status == 0)
+            let bytes = try #require(readFile(place.file("t.pgm")))
+            #expect(bytes.suffix(64).allSatisfy { (184...192).contains($0) }, "\(name) \(bytes.suffix(8))")
+        }
+    }
+
+    @Test func `know a folder from the root in a template`() throws {
+        #expect(try convert("q.ppm", "-o", "{dir}/{stem}-new.png").status == 0)
+        #expect(FileManager.default.fileExists(atPath: place.file("q-new.png")))
+    }
+
+    @Test func `take no switch for the value of another`() throws {
+        let result = try convert("q.ppm", "-o", "-f", "png")
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("needs a value"))
+        #expect(!FileManager.default.fileExists(atPath: place.file("-f")))
+    }
+
+    @Test func `replace no link that leads to itself`() throws {
+        try Tool.link("b.png", at: place.file("a.png"))
+        try Tool.link("a.png", at: place.file("b.png"))
+        let result = try convert("q.ppm", "-o", "a.png")
+        #expect(result.status == 73)
+        #expect(result.stderr.contains("itself"))
+    }
 }

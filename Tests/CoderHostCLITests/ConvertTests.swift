@@ -98,7 +98,7 @@ import Testing
 
         #expect(
             try convert("f.png", "-o", "f.webp", "-v").stderr
-                == "f.png (png 31x17) -> f.webp (webp)  [org.coderhost.png -> org.coderhost.webp]\n")
+                == "f.png (png 31x17) -> f.webp (webp 31x17)  [org.coderhost.png -> org.coderhost.webp]\n")
         let report = try convert("f.png", "-o", "f.jpg", "--json").documents[0]
         #expect(
             report.keys == [

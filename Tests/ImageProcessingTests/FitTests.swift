@@ -19,6 +19,7 @@ import Testing
         (.inside, PixelSize(400, 300), PixelSize(40, 0), PixelSize(40, 30), PixelSize(40, 30)),
         (.inside, PixelSize(400, 300), PixelSize(0, 30), PixelSize(40, 30), PixelSize(40, 30)),
         (.cover, PixelSize(400, 300), PixelSize(0, 30), PixelSize(40, 30), PixelSize(40, 30)),
+        (.outside, PixelSize(2442, 1709), PixelSize(0, 300), PixelSize(429, 300), PixelSize(429, 300)),
         // Small pictures stay as they are, and cannot cover the box.
         (.inside, PixelSize(10, 10), PixelSize(40, 30), PixelSize(10, 10), PixelSize(10, 10)),
         (.cover, PixelSize(10, 50), PixelSize(40, 30), PixelSize(10, 50), PixelSize(10, 30)),

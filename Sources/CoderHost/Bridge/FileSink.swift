@@ -32,7 +32,7 @@ public final class FileSink: OutputSink {
         self.replacing = replacing
         maxBytes = limits.maxOutputBytes
         let existing = path == "-" ? nil : FileStatus.of(path)
-        real = resolvedPath(path) ?? Self.end(ofLink: path)
+        if let known = resolvedPath(path) { real = known } else { real = try Self.end(ofLink: path) }
         if path == "-" {
             place = .direct
             file = File(descriptor: dup(STDOUT_FILENO))
@@ -75,13 +75,13 @@ public final class FileSink: OutputSink {
     }
 
     /// Where a link leads that leads nowhere yet; the path itself when it is none.
-    private static func end(ofLink path: String) -> String {
+    private static func end(ofLink path: String) throws(CoderError) -> String {
         var place = path
         for _ in 0..<16 {
             guard let next = linkTarget(place) else { return place }
             place = next.hasPrefix("/") ? next : split(place).folder + next
         }
-        return path
+        throw CoderError(.cannotCreate, "\(path) is a link that leads to itself", hint: "choose another name")
     }
 
     private static func split(_ path: String) -> (folder: String, name: String) {

@@ -31,23 +31,47 @@ import Glibc
         unsafe lock.deallocate()
     }
 
-    /// Runs `body` once so many bytes are free; they are free again when it is done.
-    package func with<R, E: Error>(_ bytes: Int, _ body: () throws(E) -> R) throws(E) -> R {
+    /// A part of it that is still to be taken.
+    package func share() -> Share { Share(self) }
+
+    /// What one piece of work has of the budget.
+    ///
+    /// - Concurrency: one thread.
+    package final class Share {
+        private let budget: MemoryBudget
+        private var bytes = 0
+
+        fileprivate init(_ budget: MemoryBudget) { self.budget = budget }
+
+        /// Waits until so many bytes are free; what was taken before is given back first.
+        package func take(_ bytes: Int) {
+            giveBack()
+            self.bytes = budget.take(bytes)
+        }
+
+        package func giveBack() {
+            if bytes > 0 { budget.giveBack(bytes) }
+            bytes = 0
+        }
+    }
+
+    private func take(_ bytes: Int) -> Int {
         let share = min(max(0, bytes), total)
         unsafe pthread_mutex_lock(lock)
+        defer { unsafe pthread_mutex_unlock(lock) }
         let ticket = nextTicket
         nextTicket += 1
         while ticket != served || share > free { unsafe pthread_cond_wait(changed, lock) }
         served += 1
         free -= share
         unsafe pthread_cond_broadcast(changed)
+        return share
+    }
+
+    private func giveBack(_ bytes: Int) {
+        unsafe pthread_mutex_lock(lock)
+        free += bytes
+        unsafe pthread_cond_broadcast(changed)
         unsafe pthread_mutex_unlock(lock)
-        defer {
-            unsafe pthread_mutex_lock(lock)
-            free += share
-            unsafe pthread_cond_broadcast(changed)
-            unsafe pthread_mutex_unlock(lock)
-        }
-        return try body()
     }
 }

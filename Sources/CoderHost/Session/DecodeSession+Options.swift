@@ -62,8 +62,9 @@ extension DecodeSession {
     ///
     /// A coder's own reduction is softer, or sharper, than the filter; what is left of that depends on how much of the way
     /// the filter goes. These factors were measured with reductions by 2, 4 and 8 of JPEG and by any number of WebP.
-    private func reducedSize(for target: PixelSize) throws(CoderError) -> PixelSize {
-        guard coder.roles.contains(.reduce) else { return info.size }
+    private func reducedSize(for target: PixelSize, _ how: Resampling) throws(CoderError) -> PixelSize {
+        // A coder reduces the stored values, which is not the same light.
+        guard coder.roles.contains(.reduce), !how.linearLight else { return info.size }
         func ask(_ percent: Int) throws(CoderError) -> PixelSize {
             try sequence.decoder().reducedSize(
                 atLeast: PixelSize(
@@ -76,14 +77,16 @@ extension DecodeSession {
     }
 
     private func decodeImage(reducedTo target: PixelSize, _ options: DecodeOptions) throws(CoderError) -> PixelBuffer {
-        if options.usesEmbeddedThumbnail, let pixels = try embeddedThumbnail(for: target) {
+        if options.usesEmbeddedThumbnail, !options.resampling.linearLight,
+            let pixels = try embeddedThumbnail(for: target)
+        {
             return pixels.size == target
                 ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
         }
         guard try isWhole() else {
             return try Resampler.resample(BufferRows(try decodeImage()), to: target, options.resampling)
         }
-        let size = try reducedSize(for: target)
+        let size = try reducedSize(for: target, options.resampling)
         let reduction = size == info.size ? nil : size
         let format = try pixelFormats()[0]
         guard info.decodesRows else {
@@ -106,7 +109,8 @@ extension DecodeSession {
         return try Resampler.resample(rows, to: target, options.resampling)
     }
 
-    /// A small version that is worth its name: as large as what is wanted, and of the picture's shape.
+    /// A small version that is worth its name: enough larger than what is wanted that its own losses do not show, and of
+    /// the picture's shape.
     ///
     /// A coder that reduces by itself is about as fast, and has better pixels. What a file says of the size of a small
     /// version is never believed further than this.
@@ -116,7 +120,7 @@ extension DecodeSession {
             var best: (index: Int, size: PixelSize)?
             for (index, facts) in try thumbnails().enumerated() {
                 let size = facts.size
-                guard size.width >= target.width, size.height >= target.height,
+                guard size.width * 4 >= target.width * 7, size.height * 4 >= target.height * 7,
                     size.width <= info.size.width, size.height <= info.size.height, size.hasShape(of: info.size)
                 else { continue }
                 if best.map({ size.width < $0.size.width }) ?? true { best = (index, size) }

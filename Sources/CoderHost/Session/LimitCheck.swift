@@ -1,7 +1,7 @@
 import ImageModel
 
 /// Holds the facts of a header against the limits, before memory is taken.
-enum LimitCheck {
+package enum LimitCheck {
     /// The ratio is only looked at from here on: small files may be highly compressed and cost little.
     private static let ratioFrom = 64 << 20
 
@@ -24,6 +24,21 @@ enum LimitCheck {
                 throw .limit("ratio", allowed: limits.maxRatio, requested: ratio)
             }
         }
+    }
+
+    /// Holds the size of a picture that is to be made against the limits, before memory for it is taken.
+    package static func examine(made size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits) throws(CoderError)
+    {
+        guard !size.isEmpty else { throw .invalidArgument("a picture of \(size) pixels cannot exist") }
+        let side = max(size.width, size.height)
+        if limits.maxSide > 0, side > limits.maxSide {
+            throw .limit("side", allowed: limits.maxSide, requested: side)
+        }
+        let area = size.area ?? .max
+        if limits.maxPixels > 0, area > limits.maxPixels {
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
+        }
+        try examineBytes(of: size, format, limits)
     }
 
     /// The bytes of a picture, which are within the limit.

@@ -23,7 +23,7 @@ struct OutputGuard {
 
     private var inputs: [Place: Input] = [:]
     /// What this call has written, and from which input.
-    private var written: [Place: String] = [:]
+    private var written: [Place: (input: String, path: String)] = [:]
     /// Where something else of this call will be written to.
     private var reserved: [String: String] = [:]
     /// What is being written at this moment, and from which input.
@@ -75,9 +75,10 @@ struct OutputGuard {
                 ?? (Place(input) == place ? "the input itself" : "\(known.file), another input of this call")
             throw CoderError(.cannotCreate, "\(path) is \(role)", hint: remedy)
         }
-        if let earlier = written[place] {
+        // Another process may have replaced what was written; its number then goes to some other file.
+        if let earlier = written[place], Place(earlier.path) == place {
             throw CoderError(
-                .cannotCreate, "\(path) was just written from \(earlier)",
+                .cannotCreate, "\(path) was just written from \(earlier.input)",
                 hint: "use a template that tells them apart, such as '{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'")
         }
         if !mayReplace {
@@ -87,7 +88,7 @@ struct OutputGuard {
 
     /// Remembers an output that is in place.
     mutating func note(_ path: String, from input: String) {
-        if let place = Place(path) { written[place] = input }
+        if let place = Place(path) { written[place] = (input, path) }
         claims[Self.place(ofName: path)] = nil
     }
 

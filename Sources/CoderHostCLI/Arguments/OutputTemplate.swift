@@ -54,9 +54,12 @@ struct OutputTemplate {
     /// - Parameter digits: how long `{n}` is without a width of its own.
     func filled(_ values: [String: String], digits: Int = 0) -> String {
         var result = ""
-        for piece in pieces {
+        for (index, piece) in pieces.enumerated() {
             switch piece {
-            case .text(let text): result += text
+            case .text(let text):
+                // {dir} ends in a slash, or is the current folder: one more would lead to the root.
+                let isDoubled = text.hasPrefix("/") && index > 0 && isFolder(pieces[index - 1])
+                result += isDoubled ? String(text.dropFirst()) : text
             case .value(let name, let width):
                 let value = values[name] ?? ""
                 result +=
@@ -64,5 +67,9 @@ struct OutputTemplate {
             }
         }
         return result
+    }
+
+    private func isFolder(_ piece: Piece) -> Bool {
+        if case .value("dir", _) = piece { true } else { false }
     }
 }

@@ -41,7 +41,9 @@ struct ParsedArguments {
                 values[option.key, default: []].append("")
                 continue
             }
-            guard let value = attached ?? rest.popFirst() else {
+            // What is a switch of this command is hardly meant as a value; `--name=-f` says that it is.
+            let isForgotten = rest.first.map { word in command.allOptions.contains { $0.names.contains(word) } } ?? true
+            guard let value = attached ?? (isForgotten ? nil : rest.popFirst()) else {
                 throw UsageError("\(name) needs a value: \(option.value ?? "")", command: command.name)
             }
             // A file of a name that nobody wanted is not to be made.

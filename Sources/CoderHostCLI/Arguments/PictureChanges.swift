@@ -82,10 +82,14 @@ struct PictureChanges {
             var limits = DecodeLimits()
             limits.maxInputBytes = 4 << 20
             let source = try ImageSource(path: name, limits: limits)
-            return (.icc(source.bytes(0..<source.count)), embeds: true)
+            let profile = ColorProfile.icc(source.bytes(0..<source.count))
+            // Found out here, and not once for every input.
+            _ = try ColorTransformCache.shared.transform(from: .sRGB, .rgb8, to: profile, .rgb8)
+            return (profile, embeds: true)
         } catch {
             throw UsageError(
-                "--icc \(name): \(error.message)", hint: "name srgb, p3 or the file of an ICC profile")
+                "--icc \(name) cannot be used: \(error.message)",
+                hint: "name srgb, p3 or the file of an ICC profile for RGB")
         }
     }
 
@@ -96,12 +100,14 @@ struct PictureChanges {
         }
         if let degrees = try arguments.real("--rotate", -360...360) {
             // What is written is clockwise, as people say it; the library turns the other way round.
-            steps.append(Rotation(radians: -degrees * .pi / 180))
+            if degrees != 0 { steps.append(Rotation(radians: -degrees * .pi / 180)) }
         }
-        if let radius = try arguments.real("--blur", 0...1000) { steps.append(Blur(radius: radius)) }
+        if let radius = try arguments.real("--blur", 0...1000), radius > 0 { steps.append(Blur(radius: radius)) }
         if let effect = try arguments.choice("--effect", Effect.self) { steps.append(effect.transformer) }
         if let color = try arguments.color("--tint") { steps.append(Tint(color)) }
-        if let radius = try arguments.real("--round", 0...65_535) { steps.append(RoundCorners(radius: radius)) }
+        if let radius = try arguments.real("--round", 0...65_535), radius > 0 {
+            steps.append(RoundCorners(radius: radius))
+        }
         return Pipeline(steps)
     }
 
@@ -129,7 +135,8 @@ struct PictureChanges {
 
     /// Whether pixels stay as they are.
     var isIdentity: Bool {
-        box == nil && part == nil && limitBytes == nil && colors == nil && pipeline.transformers.isEmpty
+        box == nil && part == nil && limitBytes == nil && colors == nil && background == nil
+            && pipeline.transformers.isEmpty
     }
 
     /// The switches that `convert` and `thumbnail` share.
@@ -153,8 +160,9 @@ struct PictureChanges {
             help: "convert the colours to srgb, p3 or the ICC profile of a file, and embed it (default: as stored)"),
         OptionSpecification(
             "--bg", value: "COLOR",
-            help: "what is behind transparent pixels and beside the picture: a name, #rgb or #rrggbb (default: white "
-                + "where there is no alpha)"),
+            help:
+                "put it on this colour, which also fills what --fit contain leaves: a name, #rgb or #rrggbb (default: "
+                + "white where the format has no alpha, else clear)"),
     ]
 
     /// Those that `convert` alone has.
@@ -185,6 +193,13 @@ struct PictureShaper {
         self.session = session
         let upright = session.pendingOrientation.applied(to: session.info.size)
         (layout, options) = try changes.plan(upright)
+        if changes.isIdentity { return }
+        // Held against the limits like what is read: a switch can ask for anything.
+        let native = session.info.nativeFormat
+        let format = native.bytesPerPixel < 4 ? .rgba8 : native
+        for size in [layout.scaled, layout.result, changes.transformedSize(layout.result)] {
+            try LimitCheck.examine(made: size, format, session.context.limits)
+        }
     }
 
     /// The picture, or the first frame.
@@ -210,12 +225,22 @@ struct PictureShaper {
     }
 
     /// Bytes that decoding may take, roughly.
-    var memoryEstimate: Int { session.memoryEstimate(options) + layout.result.estimate + layout.scaled.estimate }
+    var memoryEstimate: Int {
+        session.memoryEstimate(options) + layout.scaled.estimate + layout.result.estimate
+            + changes.transformedSize(layout.result).estimate
+    }
 
     private mutating func shaped(_ image: DecodedImage) throws(CoderError) -> DecodedImage {
         var image = image
         try changes.finish(&image, layout, &window)
         return image
+    }
+}
+
+extension PixelFormat {
+    /// The same samples without alpha.
+    fileprivate var opaque: PixelFormat {
+        PixelFormat(channels == .grayAlpha ? .gray : .rgb, bits: bits, numeric: numeric)
     }
 }
 
@@ -253,11 +278,19 @@ extension PictureChanges {
         if limitBytes == nil { try reshape(&image, layout, &window) }
         if let colors { try image.convertColors(to: colors.profile, embeds: colors.embeds) }
         if !pipeline.transformers.isEmpty { image.pixels = try pipeline.transform(image.pixels) }
+        if let background, background.alpha == 255, image.pixels.format.hasTransparency {
+            image.pixels = try PixelConverter.convert(
+                image.pixels, to: image.pixels.format.opaque, background: background)
+            image.info.hasAlpha = false
+        }
         image.dropEmbeddedThumbnail()
         image.info.size = image.pixels.size
         image.info.nativeFormat = image.pixels.format
-        image.info.hasAlpha = image.info.hasAlpha || image.pixels.format.hasTransparency
+        image.info.hasAlpha = image.pixels.format.hasTransparency && (image.info.hasAlpha || isMadeClear)
     }
+
+    /// Whether something may be transparent that was not.
+    private var isMadeClear: Bool { fit == .contain && box != nil || !pipeline.transformers.isEmpty }
 
     private func reshape(
         _ image: inout DecodedImage, _ layout: Fit.Layout, _ window: inout PixelRect?

@@ -95,7 +95,7 @@ final class ConvertJob: Sendable {
         // What replaces an input that is still to be read is only safe one after the other; of two inputs for one output
         // it is the first that gets it.
         let isOrdered = arguments.has("--overwrite") || Set(names).count < names.count
-        threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...1024) ?? processorCount
+        threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...256) ?? processorCount
         budget = MemoryBudget(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
         outputs = Mutex(
             OutputGuard(
@@ -157,14 +157,17 @@ final class ConvertJob: Sendable {
         }
         let source = try ImageSource(path: file, limits: limits)
         let decoding = try encode.decoding(source, host)
+        // Given back once the session is closed, and the coder's own memory with it.
+        let share = budget.share()
+        defer { share.giveBack() }
         return try host.manager.withSession(source, options: decoding, forcing: coder) { session throws(CoderError) in
             do throws(CoderError) {
                 let shaper = try PictureShaper(changes, session)
-                return try budget.with(shaper.memoryEstimate) { () throws(CoderError) in
-                    try write(file, number, session, shaper)
-                }
+                share.take(shaper.memoryEstimate)
+                return try write(file, number, session, shaper)
             } catch {
-                throw allowsIncomplete ? error : error.hintingAtIncomplete
+                let canShowParts = session.coder.roles.contains(.incremental) && !allowsIncomplete
+                throw canShowParts ? error.hintingAtIncomplete : error
             }
         }
     }
@@ -198,6 +201,7 @@ final class ConvertJob: Sendable {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
             let image: DecodedImage
             (image, isIncomplete) = try decode(picture)
+            for warning in image.warnings { session.context.warn(warning) }
             if isCut && !isIncomplete {
                 session.context.warn("the data ends in frame 1: the frame before it is written")
             }

@@ -29,12 +29,12 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
     ///   - mayEnlarge: without it no side becomes longer than it is; the box of `contain` is filled up all the same.
     public func layout(_ size: PixelSize, in box: PixelSize, mayEnlarge: Bool = false) -> Layout {
         if size.isEmpty || box.width <= 0 && box.height <= 0 { return Layout(scaled: size, result: size) }
-        var box = box
         if box.width <= 0 || box.height <= 0 {
-            // One side is given: the other one is as long as the picture makes it.
+            // One side is given: the other one is as long as the picture makes it, and all ways are the same.
             let open = PixelSize(
                 box.width > 0 ? box.width : Int(Int32.max), box.height > 0 ? box.height : Int(Int32.max))
-            box = size.scaled(to: open, mayEnlarge: mayEnlarge)
+            let scaled = size.scaled(to: open, mayEnlarge: mayEnlarge)
+            return Layout(scaled: scaled, result: scaled)
         }
         switch self {
         case .fill:

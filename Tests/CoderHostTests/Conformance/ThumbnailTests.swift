@@ -154,7 +154,8 @@ import Testing
 
     @Test func `an embedded thumbnail that is too small or of another shape is not used`() throws {
         for (size, isUsed) in [
-            (PixelSize(40, 30), true), (PixelSize(39, 30), true), (PixelSize(36, 30), false),
+            (PixelSize(40, 30), true), (PixelSize(39, 30), true), (PixelSize(32, 24), false),
+            (PixelSize(36, 30), false),
             (PixelSize(15, 12), false),
             (PixelSize(40, 40), false), (PixelSize(400, 300), false),
         ] {
