@@ -40,7 +40,7 @@ TSAN := --sanitize=thread --build-path .build/tsan -Xswiftc -DTHREAD_SANITIZER $
 tsan: setup ## run the tests with many threads under the thread sanitizer (builds everything once more)
 	swift build $(TSAN) --build-tests
 	TSAN_OPTIONS='halt_on_error=1 ignore_interceptors_accesses=0' swift test $(TSAN) --skip-build --filter \
-		'on many threads|by many|while others decode|however many ask|when it is cancelled'
+		'on many threads|by many|many threads at once|of many inputs|while others decode|however many ask|when it is cancelled'
 
 install: $(if $(wildcard .build/release/coderhost),,build) ## install what is built (builds if nothing is) under PREFIX
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install

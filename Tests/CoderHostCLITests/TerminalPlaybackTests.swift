@@ -1,10 +1,16 @@
 import CoderHost
 import Foundation
 import ImageModel
+import ImageProcessing
 import Synchronization
 import Testing
 
 @testable import CoderHostCLI
+
+#if THREAD_SANITIZER
+    /// Of two locks with one name the one that the sanitizer knows.
+    private typealias Mutex<Value: ~Copyable> = SanitizedMutex<Value>
+#endif
 
 /// A coder whose frames are one black pixel each.
 private struct Gray: ImageCoder {

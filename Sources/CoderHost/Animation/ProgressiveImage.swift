@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// A picture that is shown while its bytes arrive.

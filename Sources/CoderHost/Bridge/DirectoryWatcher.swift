@@ -1,5 +1,6 @@
 import CHostSystem
 import Glibc
+import ImageProcessing
 import Synchronization
 
 /// Notices that a plugin folder changed; costs one system call when nothing did, and no thread.

@@ -2,6 +2,7 @@ import CCoderPlugin
 import CHostSystem
 import Glibc
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// A plugin mapped into this process; never unloaded.

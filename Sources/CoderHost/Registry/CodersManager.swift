@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// All coders in one order, asked one after the other.

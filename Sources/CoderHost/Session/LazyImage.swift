@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// A picture whose header was read, and whose pixels are decoded when they are first asked for.

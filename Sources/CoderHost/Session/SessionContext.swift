@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// What one session may do and what it reports: limits, options, cancellation, warnings.

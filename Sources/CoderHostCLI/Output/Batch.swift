@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Many inputs, worked on by all processors and reported in the order in which they were named.
