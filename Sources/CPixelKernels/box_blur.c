@@ -1,4 +1,4 @@
-/* box_blur.c - up to three boxes in each direction. SPDX-License-Identifier: Apache-2.0 */
+/* box_blur.c - three boxes in each direction. SPDX-License-Identifier: Apache-2.0 */
 #include "box_blur.h"
 
 #include <stdlib.h>
@@ -14,104 +14,121 @@ INLINED void two_pixels(const uint16_t *a, const uint16_t *b, v8i *pixels) {
     *pixels = __builtin_convertvector(__builtin_shufflevector(first, second, 0, 1, 2, 3, 4, 5, 6, 7), v8i);
 }
 
-INLINED v8h average8(const v8i *sum, float inverse) {
-    v8f value = __builtin_convertvector(*sum, v8f) * inverse + 0.5f;
-    return __builtin_convertvector(__builtin_convertvector(value, v8i), v8h);
+/* What a box weighs: all pixels but the two outermost, and those two. */
+typedef struct {
+    float inner, outer;
+} box_weights;
+
+INLINED v8h average8(const v8i *sum, const v8i *ends, box_weights weights) {
+    v8f value = __builtin_convertvector(*sum, v8f) * weights.inner;
+    value += __builtin_convertvector(*ends, v8f) * weights.outer;
+    return __builtin_convertvector(__builtin_convertvector(value + 0.5f, v8i), v8h);
 }
 
-/* One box along two rows; `reach` pixels stand before the rows, one more behind them. */
+/* One box along two rows; `reach` pixels stand before the rows and behind them. */
 INLINED void along(const uint16_t *a, const uint16_t *b, uint16_t *to_a, uint16_t *to_b, uint64_t count,
-                   uint64_t reach, float inverse) {
-    v8i sum = {0}, added, dropped;
+                   uint64_t reach, box_weights weights) {
+    v8i sum = {0}, added, first, outermost;
     const uint16_t *old_a = a - 4 * reach, *old_b = b - 4 * reach;
-    for (uint64_t x = 0; x < 2 * reach + 1; x++) {
+    two_pixels(old_a, old_b, &outermost);
+    for (uint64_t x = 1; x < 2 * reach; x++) {
         two_pixels(old_a + 4 * x, old_b + 4 * x, &added);
         sum += added;
     }
-    const uint16_t *new_a = a + 4 * (reach + 1), *new_b = b + 4 * (reach + 1);
+    const uint16_t *new_a = a + 4 * reach, *new_b = b + 4 * reach;
     for (uint64_t x = 0; x < count; x++) {
-        v8h value = average8(&sum, inverse);
+        two_pixels(new_a + 4 * x, new_b + 4 * x, &added);
+        v8i ends = added + outermost;
+        v8h value = average8(&sum, &ends, weights);
         memcpy(to_a + 4 * x, &value, 8);
         memcpy(to_b + 4 * x, (const char *)&value + 8, 8);
-        two_pixels(new_a + 4 * x, new_b + 4 * x, &added);
-        two_pixels(old_a + 4 * x, old_b + 4 * x, &dropped);
-        sum += added - dropped;
+        two_pixels(old_a + 4 * (x + 1), old_b + 4 * (x + 1), &first);
+        sum += added - first;
+        outermost = first;
     }
 }
 
-/* One row more, one row less; what is behind `kept` gets the new row. */
-INLINED void down(const uint16_t *restrict added, const uint16_t *dropped, uint16_t *kept, int32_t *restrict sums,
-                  uint16_t *restrict averages, uint64_t count, float inverse) {
+/* The rows that a step of a box down the columns reads, and where it keeps the new one, if it does. */
+typedef struct {
+    const uint16_t *added, *first, *outermost;
+    uint16_t *kept;
+} box_rows;
+
+/* `kept` may be the outermost row: each sample is read before it is written. */
+INLINED void down(box_rows rows, int32_t *restrict sums, uint16_t *restrict averages, uint64_t count,
+                  box_weights weights) {
     uint64_t x = 0;
     for (; x + 8 <= count; x += 8) {
-        v8h plus, minus;
+        v8h added, first, outermost;
         v8i sum;
-        memcpy(&plus, added + x, sizeof plus);
-        memcpy(&minus, dropped + x, sizeof minus);
+        memcpy(&added, rows.added + x, sizeof added);
+        memcpy(&first, rows.first + x, sizeof first);
+        memcpy(&outermost, rows.outermost + x, sizeof outermost);
         memcpy(&sum, sums + x, sizeof sum);
-        sum += __builtin_convertvector(plus, v8i) - __builtin_convertvector(minus, v8i);
+        v8i wide = __builtin_convertvector(added, v8i), ends = wide + __builtin_convertvector(outermost, v8i);
+        v8h value = average8(&sum, &ends, weights);
+        sum += wide - __builtin_convertvector(first, v8i);
         memcpy(sums + x, &sum, sizeof sum);
-        v8h value = average8(&sum, inverse);
         memcpy(averages + x, &value, sizeof value);
-        if (kept) memcpy(kept + x, &plus, sizeof plus);
+        if (rows.kept) memcpy(rows.kept + x, &added, sizeof added);
     }
     for (; x < count; x++) {
-        sums[x] += (int32_t)added[x] - (int32_t)dropped[x];
-        if (kept) kept[x] = added[x];
-        float value = (float)sums[x] * inverse + 0.5f;
-        averages[x] = (uint16_t)(int32_t)value;
+        int32_t added = rows.added[x], ends = added + rows.outermost[x];
+        float value = (float)sums[x] * weights.inner;
+        value += (float)ends * weights.outer;
+        sums[x] += added - (int32_t)rows.first[x];
+        averages[x] = (uint16_t)(int32_t)(value + 0.5f);
+        if (rows.kept) rows.kept[x] = (uint16_t)added;
     }
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void along_avx2(const uint16_t *a, const uint16_t *b, uint16_t *to_a,
-                                                       uint16_t *to_b, uint64_t count, uint64_t reach, float inverse) {
-    along(a, b, to_a, to_b, count, reach, inverse);
+                                                       uint16_t *to_b, uint64_t count, uint64_t reach,
+                                                       box_weights weights) {
+    along(a, b, to_a, to_b, count, reach, weights);
 }
-__attribute__((target("avx2"))) static void down_avx2(const uint16_t *added, const uint16_t *dropped, uint16_t *kept,
-                                                      int32_t *sums, uint16_t *averages, uint64_t count,
-                                                      float inverse) {
-    down(added, dropped, kept, sums, averages, count, inverse);
+__attribute__((target("avx2"))) static void down_avx2(box_rows rows, int32_t *sums, uint16_t *averages, uint64_t count,
+                                                      box_weights weights) {
+    down(rows, sums, averages, count, weights);
 }
 #endif
 
 static void box_along(const uint16_t *a, const uint16_t *b, uint16_t *to_a, uint16_t *to_b, uint64_t count,
-                      uint64_t reach, float inverse) {
+                      uint64_t reach, box_weights weights) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        along_avx2(a, b, to_a, to_b, count, reach, inverse);
+        along_avx2(a, b, to_a, to_b, count, reach, weights);
         return;
     }
 #endif
-    along(a, b, to_a, to_b, count, reach, inverse);
+    along(a, b, to_a, to_b, count, reach, weights);
 }
 
-static void box_down(const uint16_t *added, const uint16_t *dropped, uint16_t *kept, int32_t *sums, uint16_t *averages,
-                     uint64_t count, float inverse) {
+static void box_down(box_rows rows, int32_t *sums, uint16_t *averages, uint64_t count, box_weights weights) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        down_avx2(added, dropped, kept, sums, averages, count, inverse);
+        down_avx2(rows, sums, averages, count, weights);
         return;
     }
 #endif
-    down(added, dropped, kept, sums, averages, count, inverse);
+    down(rows, sums, averages, count, weights);
 }
 
-enum { MOST_PASSES = 3 };
+enum { PASSES = 3 };
 
 /* A box down the columns: rows go in, and come out `reach` rows later. */
 typedef struct {
     uint16_t *ring;     /* the last rows that went in */
-    int32_t *sums;      /* of each column */
+    int32_t *sums;      /* of each column, without the two ends */
     uint16_t *averages; /* the row that comes out */
     uint64_t fed;
 } column_box;
 
 typedef struct {
-    column_box boxes[MOST_PASSES];
-    int passes;
-    uint64_t samples, kept_rows, height, box, reach;
-    float inverse;
+    column_box boxes[PASSES];
+    uint64_t samples, kept_rows, height, reach;
+    box_weights weights;
     uint8_t *target;
     uint64_t target_stride, width, written;
     uint32_t channels, bits, alpha;
@@ -123,7 +140,7 @@ static void write_row(blur *b, const uint16_t *work) {
 }
 
 static void feed(blur *b, int pass, const uint16_t *row) {
-    if (pass == b->passes) {
+    if (pass == PASSES) {
         write_row(b, row);
         return;
     }
@@ -132,35 +149,31 @@ static void feed(blur *b, int pass, const uint16_t *row) {
     uint16_t *slot = box->ring + index % b->kept_rows * b->samples;
     /* Behind the last row it repeats itself; the ring keeps what it has. */
     uint16_t *kept = index < b->height ? slot : NULL;
-    if (index == 0) {
-        memcpy(slot, row, b->samples * 2);
-        for (uint64_t x = 0; x < b->samples; x++) box->sums[x] = (int32_t)(b->reach + 1) * row[x];
+    if (index < b->reach) {
+        /* Before the first row it repeats itself, too. */
+        int32_t times = index == 0 ? (int32_t)b->reach : 1;
+        for (uint64_t x = 0; x < b->samples; x++) box->sums[x] += times * row[x];
+        if (kept) memcpy(kept, row, b->samples * 2);
         return;
     }
-    if (index <= b->reach) {
-        for (uint64_t x = 0; x < b->samples; x++) box->sums[x] += row[x];
-        if (index < b->reach) {
-            if (kept) memcpy(kept, row, b->samples * 2);
-            return;
-        }
-        box_down(row, row, kept, box->sums, box->averages, b->samples, b->inverse);
-    } else {
-        /* What leaves the box is the first row until the box is past it. */
-        uint64_t old = index < b->box ? 0 : index - b->box;
-        box_down(row, box->ring + old % b->kept_rows * b->samples, kept, box->sums, box->averages, b->samples,
-                 b->inverse);
-    }
+    uint64_t outermost = index < 2 * b->reach ? 0 : index - 2 * b->reach;
+    uint64_t first = index < 2 * b->reach ? 0 : outermost + 1;
+    box_rows rows = {.added = row,
+                     .first = box->ring + first % b->kept_rows * b->samples,
+                     .outermost = box->ring + outermost % b->kept_rows * b->samples,
+                     .kept = kept};
+    box_down(rows, box->sums, box->averages, b->samples, b->weights);
     feed(b, pass + 1, box->averages);
 }
 
 /* Repeats the edge pixels of a row on both sides. */
 static void repeat_edges(uint16_t *row, uint64_t count, uint64_t reach) {
     for (uint64_t x = 1; x <= reach; x++) memcpy(row - 4 * x, row, 8);
-    for (uint64_t x = 0; x <= reach; x++) memcpy(row + 4 * (count + x), row + 4 * (count - 1), 8);
+    for (uint64_t x = 0; x < reach; x++) memcpy(row + 4 * (count + x), row + 4 * (count - 1), 8);
 }
 
 static int32_t run(blur *b, const uint8_t *source, uint64_t source_stride) {
-    uint64_t padded = b->samples + 4 * (2 * b->reach + 1);
+    uint64_t padded = b->samples + 8 * b->reach;
     uint16_t *rows = calloc(4 * padded, sizeof *rows);
     if (!rows) return -1;
     /* Two rows go through each box together, from one pair of buffers to the other. */
@@ -172,16 +185,16 @@ static int32_t run(blur *b, const uint8_t *source, uint64_t source_stride) {
             pixel_work_load(source + (y + i) * source_stride, buffers[0][i], b->width, b->channels, b->bits, b->alpha);
         }
         int from = 0;
-        for (int pass = 0; pass < b->passes; pass++) {
+        for (int pass = 0; pass < PASSES; pass++) {
             for (uint64_t i = 0; i < pair; i++) repeat_edges(buffers[from][i], b->width, b->reach);
             box_along(buffers[from][0], buffers[from][pair - 1], buffers[!from][0], buffers[!from][pair - 1], b->width,
-                      b->reach, b->inverse);
+                      b->reach, b->weights);
             from = !from;
         }
         for (uint64_t i = 0; i < pair; i++) feed(b, 0, buffers[from][i]);
     }
     free(rows);
-    for (int pass = 0; pass < b->passes; pass++) {
+    for (int pass = 0; pass < PASSES; pass++) {
         const uint16_t *last = b->boxes[pass].ring + (b->height - 1) % b->kept_rows * b->samples;
         for (uint64_t i = 0; i < b->reach; i++) feed(b, pass, last);
     }
@@ -190,14 +203,12 @@ static int32_t run(blur *b, const uint8_t *source, uint64_t source_stride) {
 
 int32_t pixel_box_blur(const void *source, uint64_t source_stride, void *target, uint64_t target_stride,
                        uint64_t width, uint64_t height, uint32_t channels, uint32_t bits, uint32_t alpha,
-                       uint32_t box, uint32_t passes) {
+                       uint32_t reach, float inner, float outer) {
     blur b = {.samples = width * 4,
-              .kept_rows = height < box ? height : box,
+              .kept_rows = height < 2ull * reach ? height : 2ull * reach,
               .height = height,
-              .box = box,
-              .reach = (box - 1) / 2,
-              .passes = passes < MOST_PASSES ? (int)passes : MOST_PASSES,
-              .inverse = 1.0f / (float)box,
+              .reach = reach,
+              .weights = {.inner = inner, .outer = outer},
               .target = target,
               .target_stride = target_stride,
               .width = width,
@@ -205,7 +216,7 @@ int32_t pixel_box_blur(const void *source, uint64_t source_stride, void *target,
               .bits = bits,
               .alpha = alpha};
     int32_t result = 0;
-    for (int pass = 0; pass < b.passes; pass++) {
+    for (int pass = 0; pass < PASSES; pass++) {
         column_box *column = &b.boxes[pass];
         column->ring = calloc(b.kept_rows, b.samples * sizeof *column->ring);
         column->sums = calloc(b.samples, sizeof *column->sums);
@@ -213,7 +224,7 @@ int32_t pixel_box_blur(const void *source, uint64_t source_stride, void *target,
         if (!column->ring || !column->sums || !column->averages) result = -1;
     }
     if (result == 0) result = run(&b, source, source_stride);
-    for (int pass = 0; pass < b.passes; pass++) {
+    for (int pass = 0; pass < PASSES; pass++) {
         free(b.boxes[pass].ring);
         free(b.boxes[pass].sums);
         free(b.boxes[pass].averages);

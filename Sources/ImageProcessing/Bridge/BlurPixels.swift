@@ -1,23 +1,32 @@
 import CPixelKernels
 import ImageModel
 
-/// Blurs with boxes into another picture of the same size and format.
+/// Blurs into another picture of the same size and format.
 ///
-/// - Parameters:
-///   - box: odd, from 3 on.
-///   - passes: boxes in each direction, 1 … 3.
 /// - Throws: `.outOfMemory` for the rows between.
-func blurPixels(_ source: PixelBuffer, into target: PixelBuffer, box: Int, passes: Int) throws(CoderError) {
-    precondition(source.size == target.size && source.format == target.format)
-    precondition(box >= 3 && box % 2 == 1 && box < 32_768 && source.format.numeric == .unorm)
-    let format = source.format
+func blurPixels(_ source: PixelBuffer, into target: PixelBuffer, with kernel: BlurKernel) throws(CoderError) {
+    precondition(source.size == target.size && source.format == target.format && source.format.numeric == .unorm)
+    let (size, format) = (source.size, source.format)
+    let (width, height) = (UInt64(size.width), UInt64(size.height))
+    let (channels, bits) = (UInt32(format.channels.rawValue), UInt32(format.bits))
+    let alpha = UInt32(format.alpha.rawValue)
     let result = unsafe source.withUnsafeMutableBytes { from in
         unsafe target.withUnsafeMutableBytes { to in
-            unsafe pixel_box_blur(
-                from.baseAddress, UInt64(source.stride), to.baseAddress, UInt64(target.stride),
-                UInt64(source.size.width), UInt64(source.size.height), UInt32(format.channels.rawValue),
-                UInt32(format.bits), UInt32(format.alpha.rawValue), UInt32(box), UInt32(passes))
+            switch kernel {
+            case .weights(let weights):
+                precondition((2...256).contains(weights.count))
+                return unsafe weights.withUnsafeBufferPointer { weights in
+                    unsafe pixel_gauss_blur(
+                        from.baseAddress, UInt64(source.stride), to.baseAddress, UInt64(target.stride), width, height,
+                        channels, bits, alpha, weights.baseAddress, UInt32(weights.count - 1))
+                }
+            case .boxes(let reach, let inner, let outer):
+                precondition((1..<16_384).contains(reach))
+                return unsafe pixel_box_blur(
+                    from.baseAddress, UInt64(source.stride), to.baseAddress, UInt64(target.stride), width, height,
+                    channels, bits, alpha, UInt32(reach), inner, outer)
+            }
         }
     }
-    guard result == 0 else { throw CoderError(.outOfMemory, "no memory to blur \(source.size) pixels") }
+    guard result == 0 else { throw CoderError(.outOfMemory, "no memory to blur \(size) pixels") }
 }
