@@ -76,7 +76,7 @@ limits=
 if [ -d "$shared/limits" ]; then
     limits=$scratch/limits
     mkdir "$limits"
-    for program in dec_jpeg dec_png dec_webp dec_heif dec_gif dec_webpanim dec_apng prog_jpeg; do
+    for program in dec_jpeg dec_png dec_webp dec_heif dec_gif dec_webpanim dec_apng prog_jpeg thumb_jpeg; do
         make -s -C "$shared/limits" B="$limits" "$limits/$program" >"$scratch/limits.log" 2>&1 \
             || { echo "run.sh: the plain program $program cannot be built:" >&2; tail -3 "$scratch/limits.log" >&2; }
     done
@@ -93,3 +93,5 @@ done
     --plugins "$scratch/plugins" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
 "$python" -B Tests/Benchmarks/motion.py --tool "$tool" --inputs "$inputs" --pictures Fixtures/pictures \
     --scratch "$scratch" ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
+"$python" -B Tests/Benchmarks/pictures.py --tool "$tool" --inputs "$inputs" --scratch "$scratch" \
+    ${limits:+--limits "$limits"} --runs "${RUNS:-15}" --cpu "${CPU:-0}"
