@@ -57,15 +57,16 @@ final class ByteEngine: ResamplingEngine {
         stride = (lines | 1) * 64
         slots = down.mostTaps
         ring = try AlignedMemory(slots, stride, keepsBytes ? 1 : 2)
-        column = try AlignedMemory(stride, 2)
+        let group = Int(pixel_words_tap_group(Int32(channels)))
+        taps = (across.mostTaps + group - 1) / group * group
+        // At the right edge a target pixel has fewer taps than most; what is read instead counts nothing, but is read.
+        column = try AlignedMemory(stride + taps * channels, 2)
         // Pixels of three samples are written as four.
         finished = try AlignedMemory(target * channels + padding, 2)
         result = try AlignedMemory(target * channels + padding)
         let source = isBinned ? across.count * across.binning : 0
         sums = try AlignedMemory(source, channels, 4)
         fresh = try AlignedMemory(format.alpha == .straight ? source : 0, channels, 2)
-        let group = Int(pixel_words_tap_group(Int32(channels)))
-        taps = (across.mostTaps + group - 1) / group * group
         try tabulate()
     }
 
