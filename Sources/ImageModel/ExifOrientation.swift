@@ -32,30 +32,9 @@ public enum ExifOrientation {
     }
 
     private static func locate(_ exif: [UInt8]) -> (offset: Int, value: Int, bigEndian: Bool)? {
-        guard exif.count >= 10 else { return nil }
-        let bigEndian: Bool
-        switch (exif[0], exif[1]) {
-        case (0x49, 0x49): bigEndian = false
-        case (0x4D, 0x4D): bigEndian = true
-        default: return nil
-        }
-        func u16(_ at: Int) -> Int {
-            bigEndian ? Int(exif[at]) << 8 | Int(exif[at + 1]) : Int(exif[at + 1]) << 8 | Int(exif[at])
-        }
-        func u32(_ at: Int) -> Int {
-            bigEndian ? u16(at) << 16 | u16(at + 2) : u16(at + 2) << 16 | u16(at)
-        }
-        guard u16(2) == 42 else { return nil }
-        let directory = u32(4)
-        guard directory >= 8, directory <= exif.count - 2 else { return nil }
-        for entry in 0..<u16(directory) {
-            let at = directory + 2 + entry * 12
-            guard at + 12 <= exif.count else { return nil }
-            if u16(at) == 0x0112 {
-                guard u16(at + 2) == 3, u32(at + 4) == 1 else { return nil }
-                return (at + 8, u16(at + 8), bigEndian)
-            }
-        }
-        return nil
+        guard let tiff = TIFFStructure(exif), let field = tiff.field(0x0112, in: tiff.first), field.type == 3,
+            field.count == 1
+        else { return nil }
+        return (field.place, tiff.short(at: field.place), tiff.isBigEndian)
     }
 }

@@ -11,10 +11,8 @@ extension PixelSize {
         if isEmpty || box.isEmpty { return self }
         var result = box
         if preservesAspect {
-            // The wider of the two is limited by the width; exact in integers, with enough room for 2³² a side.
-            let (ours, theirs) = (width.multipliedFullWidth(by: box.height), box.width.multipliedFullWidth(by: height))
-            let isWider = ours.high != theirs.high ? ours.high > theirs.high : ours.low > theirs.low
-            if isWider {
+            // The wider of the two is limited by the width.
+            if isWider(than: box) {
                 result.height = Self.dividedUp(height, by: width, times: box.width)
             } else {
                 result.width = Self.dividedUp(width, by: height, times: box.height)
@@ -25,6 +23,12 @@ extension PixelSize {
             result.height = min(result.height, height)
         }
         return result
+    }
+
+    /// Whether the width is longer for its height; exact in integers, with enough room for 2³² a side.
+    package func isWider(than other: PixelSize) -> Bool {
+        let (ours, theirs) = (width.multipliedFullWidth(by: other.height), other.width.multipliedFullWidth(by: height))
+        return ours.high != theirs.high ? ours.high > theirs.high : ours.low > theirs.low
     }
 
     private static func dividedUp(_ side: Int, by other: Int, times length: Int) -> Int {

@@ -226,4 +226,19 @@ import Testing
         #expect(result.status == 73)
         #expect(result.stderr.contains("itself"))
     }
+
+    @Test func `share a number of bytes among the frames that are written, and tell the size they have`() throws {
+        let source = Repository.fixture("pictures/three-frames.gif")
+        for (words, frames) in [
+            (["-o", "a.webp"], 3), (["-o", "s.png", "--first-frame"], 1), (["-o", "f.png", "--frame", "2"], 1),
+        ] {
+            let report = try Tool.run(
+                ["convert", source, "--limit-bytes", "600", "--json"] + words, directory: place.path
+            ).documents[0]
+            let size = try look(words[1]).size.split(separator: "x").compactMap { Int($0) }
+            #expect(report["width"].integer == size[0] && report["height"].integer == size[1])
+            #expect(size[0] * size[1] * 4 * frames <= 600)
+            #expect(size[0] * size[1] * 4 * frames > 300)
+        }
+    }
 }

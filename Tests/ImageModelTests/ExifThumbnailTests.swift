@@ -50,4 +50,18 @@ import Testing
         }
         #expect(ExifThumbnail.removing(ExifOrientation.blob(.left)) == ExifOrientation.blob(.left))
     }
+
+    @Test func `erases nothing in front of it, whatever it says of itself`() {
+        let (bytes, link, _) = blob(bigEndian: false)
+        var lying = bytes
+        // IFD1: the start is the value of its first field, the length that of its second.
+        let first = link + 4 + 2 + 8
+        lying.replaceSubrange(first..<first + 4, with: [8, 0, 0, 0])
+        lying.replaceSubrange(first + 12..<first + 16, with: [UInt8(bytes.count - 8), 0, 0, 0])
+
+        let without = ExifThumbnail.removing(lying)
+
+        #expect(ExifOrientation.read(without) == .right)
+        #expect(Array(without[..<link]) == Array(bytes[..<link]))
+    }
 }

@@ -138,7 +138,7 @@ extension DecodeSession {
 
     private func finished(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         var image = DecodedImage(
-            info: info, pixels: pixels, metadata: try metadata(), format: format, coder: coder.id)
+            info: info, pixels: pixels, metadata: try settledMetadata(), format: format, coder: coder.id)
         image.info.size = pixels.size
         image.info.nativeFormat = pixels.format
         image.info.decodesRows = false

@@ -15,6 +15,7 @@ public final class DecodeSession {
     public let context: SessionContext
     let source: ImageSource
     let sequence: FrameSequence
+    private var settled: [MetadataBlob]?
     /// A picture whose decoding waits for input, with the pixels it has so far.
     private var suspended: PixelBuffer?
     let pool = PixelBufferPool.shared
@@ -35,6 +36,14 @@ public final class DecodeSession {
 
     /// Exif, XMP, ICC and so on, kept verbatim.
     public func metadata() throws(CoderError) -> [MetadataBlob] { try sequence.decoder().metadata() }
+
+    /// The metadata of a picture that was decoded: read once from a source that is complete, not again for every frame.
+    func settledMetadata() throws(CoderError) -> [MetadataBlob] {
+        if let settled { return settled }
+        let all = try metadata()
+        if source.isComplete { settled = all }
+        return all
+    }
 
     /// Formats the coder can deliver, the native one first.
     public func pixelFormats() throws(CoderError) -> [PixelFormat] { try sequence.decoder().pixelFormats() }

@@ -35,7 +35,7 @@ enum BenchOperation: String, CaseIterable {
                 format: session.format, coder: session.coder.id)
         }
         func write(_ image: DecodedImage) throws(CoderError) {
-            let format = outputFormat(picture, settings, host) ?? "png"
+            guard let format = outputFormat(picture, settings, host) else { return }
             var options = CoderOptions()
             let encoder = manager.encoders(for: format).first?.descriptor
             if encoder?.options.contains(where: { $0.key == OptionKey.quality }) == true {

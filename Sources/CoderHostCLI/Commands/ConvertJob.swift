@@ -102,8 +102,13 @@ final class ConvertJob: Sendable {
                 inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere"))
     }
 
-    /// The switches of batches.
-    static let batchSpecification = [
+    /// The last switches of both commands.
+    static let specification = [
+        OptionSpecification(
+            "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
+        OptionSpecification("--no-overwrite", help: "fail where the output exists"),
+        OptionSpecification("--overwrite", help: "allow the output to be the input"),
+        OptionSpecification("-v", "--verbose", help: "say what was written"),
         OptionSpecification(
             "-j", "--jobs", value: "N", help: "inputs that are worked on at a time (default: the processors)"),
         OptionSpecification(
@@ -185,22 +190,23 @@ final class ConvertJob: Sendable {
         if path == "-" && Console.outputIsTerminal {
             throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
         }
-        var picture = Picture(session: session, shaper: shaper, metadata: [], format: format)
-        picture.metadata = try session.metadata().filter { kept.contains($0.kind) }
+        let picture = Picture(session: session, shaper: shaper, format: format)
         let sink = try FileSink(
             path: path, replacing: target.mayReplace, limits: isAnimation ? encode.limits(limits) : limits)
         let report: EncodeReport
+        let size: PixelSize
         var warnings: [String] = []
         var isIncomplete = false
         if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
             let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
             if encode.embedsThumbnail { session.context.warn("an animation holds no thumbnail: it is left out") }
-            report = try animate(picture, options.known, sink)
+            (report, size) = try animate(picture, options.known, sink)
         } else {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
             let image: DecodedImage
             (image, isIncomplete) = try decode(picture)
+            size = image.pixels.size
             for warning in image.warnings { session.context.warn(warning) }
             if isCut && !isIncomplete {
                 session.context.warn("the data ends in frame 1: the frame before it is written")
@@ -214,8 +220,7 @@ final class ConvertJob: Sendable {
         outputs.withLock { $0.note(path, from: file) }
         return Outcome(
             input: file, output: path, inputFormat: session.format, outputFormat: format, inputSize: session.info.size,
-            size: shaper.size,
-            decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
+            size: size, decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
             warnings: session.context.warnings + warnings + report.warnings)
     }
 
@@ -223,14 +228,7 @@ final class ConvertJob: Sendable {
     private struct Picture {
         let session: DecodeSession
         var shaper: PictureShaper
-        var metadata: [MetadataBlob]
         let format: ImageFormat
-
-        /// Pixels to which nothing was done.
-        func image(_ pixels: PixelBuffer) -> DecodedImage {
-            DecodedImage(
-                info: session.info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
-        }
     }
 
     /// The format of an output that nobody named.
@@ -255,30 +253,30 @@ final class ConvertJob: Sendable {
     }
 
     /// Writes frame after frame; one of them is in memory at a time.
-    private func animate(_ picture: Picture, _ options: CoderOptions, _ sink: FileSink) throws(CoderError)
-        -> EncodeReport
-    {
-        var picture = picture
+    private func animate(
+        _ picture: Picture, _ options: CoderOptions, _ sink: FileSink
+    ) throws(CoderError) -> (EncodeReport, PixelSize) {
         let session = picture.session
+        var shaper = picture.shaper
+        let count = changes.limitBytes == nil ? 1 : frameCount(session)
         var encoder: AnimationEncoder?
+        var size = PixelSize.zero
         var progress = ProgressLine(total: isAlone ? session.info.frameCount ?? 0 : 0)
         defer { progress.clear() }
         var index = 0
         while true {
             do throws(CoderError) {
                 guard let frame = try session.frameInfo(index) else { break }
-                let image = changes.isIdentity ? nil : try picture.shaper.frame(index)
+                let image = keeping(try shaper.frame(index, of: count))
                 if encoder == nil {
-                    var facts = image?.info ?? session.info
+                    var facts = image.info
                     facts.hasAlpha = facts.hasAlpha || session.info.hasAlpha
-                    if !kept.contains(.icc) { facts.color.hasProfile = false }
-                    let metadata = (image?.metadata ?? picture.metadata).filter { kept.contains($0.kind) }
+                    size = facts.size
                     encoder = try host.manager.makeAnimationEncoder(
-                        to: picture.format, of: facts, metadata: metadata, options: options, limits: limits,
+                        to: picture.format, of: facts, metadata: image.metadata, options: options, limits: limits,
                         background: changes.background ?? .white, into: sink)
                 }
-                let pixels = if let image { image.pixels } else { try session.decodeFrame(index).pixels }
-                try encoder?.add(pixels, duration: frame.duration)
+                try encoder?.add(image.pixels, duration: frame.duration)
             } catch {
                 guard allowsIncomplete, error.code == .truncated, index > 0 else { throw error }
                 session.context.warn("the data ends in frame \(index): the frames before it are written")
@@ -288,29 +286,34 @@ final class ConvertJob: Sendable {
             progress.show(index, "frame \(index)")
         }
         guard let encoder else { throw CoderError(.corrupt, "there is no frame in it") }
-        return try encoder.finish()
+        return (try encoder.finish(), size)
+    }
+
+    /// Frames that share a number of bytes.
+    private func frameCount(_ session: DecodeSession) -> Int {
+        if let count = session.info.frameCount { return count }
+        _ = session.findFrames()
+        return max(1, session.knownFrameCount)
     }
 
     /// The one picture that is written.
     private func decode(_ picture: Picture) throws(CoderError) -> (DecodedImage, isIncomplete: Bool) {
         let session = picture.session
         var shaper = picture.shaper
-        var isIncomplete = false
-        var image: DecodedImage
-        if let frame {
-            image =
-                changes.isIdentity
-                ? picture.image(try session.decodeFrame(frame).pixels) : try shaper.frame(frame)
-        } else if allowsIncomplete, let part = try session.decodeAvailable() {
-            image = changes.isIdentity ? picture.image(part.pixels) : try shaper.image(of: part.pixels)
-            isIncomplete = !part.isComplete
-            if isIncomplete { session.context.warn("the data ends too early: a part of the picture is missing") }
-        } else {
-            image = changes.isIdentity ? picture.image(try session.decodeImage()) : try shaper.image()
+        if let frame { return (keeping(try shaper.frame(frame, of: 1)), false) }
+        guard allowsIncomplete, let part = try session.decodeAvailable() else {
+            return (keeping(try shaper.image()), false)
         }
+        if !part.isComplete { session.context.warn("the data ends too early: a part of the picture is missing") }
+        return (keeping(try shaper.image(of: part.pixels)), !part.isComplete)
+    }
+
+    /// The picture with the metadata that are wanted.
+    private func keeping(_ image: DecodedImage) -> DecodedImage {
+        var image = image
         image.metadata.removeAll { !kept.contains($0.kind) }
         if !kept.contains(.icc) { image.info.color.hasProfile = false }
-        return (image, isIncomplete)
+        return image
     }
 
     /// The format that was asked for, by name or by the output's ending; nil where nothing was said.

@@ -33,12 +33,7 @@ enum ThumbnailCommand: Command {
                 "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep these (default: icc)"),
             OptionSpecification(
                 "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
-            OptionSpecification(
-                "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
-            OptionSpecification("--no-overwrite", help: "fail where the output exists"),
-            OptionSpecification("--overwrite", help: "allow the output to be the input"),
-            OptionSpecification("-v", "--verbose", help: "say what was written"),
-        ] + ConvertJob.batchSpecification)
+        ] + ConvertJob.specification)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         var style = ConvertJob.Style()

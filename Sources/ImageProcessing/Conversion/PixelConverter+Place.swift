@@ -28,19 +28,20 @@ extension PixelConverter {
         pool: PixelBufferPool = .shared
     ) throws(CoderError) -> PixelBuffer {
         precondition(PixelRect(size).contains(rect) && rect.size == buffer.size)
-        let one = try pool.take(PixelSize(1, 1), .rgba8, clean: false)
-        one.withMutableRow(0) { row in
-            for (index, value) in [color.red, color.green, color.blue, color.alpha].enumerated() {
-                row.setByte(index, value)
+        // One row of the canvas, which all others are copies of.
+        let strip = try pool.take(PixelSize(size.width, 1), .rgba8, clean: false)
+        strip.withMutableRow(0) { row in
+            for x in 0..<size.width {
+                for (index, value) in [color.red, color.green, color.blue, color.alpha].enumerated() {
+                    row.setByte(4 * x + index, value)
+                }
             }
         }
+        let empty = try convert(strip, to: buffer.format)
         let bytes = buffer.format.bytesPerPixel
-        let pixel = try convert(one, to: buffer.format).withRow(0) { row in (0..<bytes).map { row.byte(at: $0) } }
         let result = try pool.take(size, buffer.format, clean: false)
         for y in 0..<size.height {
-            result.withMutableRow(y) { row in
-                for x in 0..<size.width * bytes { row.setByte(x, pixel[x % bytes]) }
-            }
+            empty.withRow(0) { source in result.withMutableRow(y) { $0.copy(source) } }
             guard rect.rows.contains(y) else { continue }
             buffer.withRow(y - rect.y) { source in
                 result.withMutableRow(y) { row in

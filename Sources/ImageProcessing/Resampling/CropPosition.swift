@@ -1,3 +1,4 @@
+import Glibc
 public import ImageModel
 
 /// Which part of a picture is kept when it is cut.
@@ -75,18 +76,8 @@ private struct InterestMap {
         counts.reduce(0) { sum, count in
             if count == 0 { return sum }
             let share = Double(count) / Double(total)
-            return sum - share * logarithm(share)
+            return sum - share * log(share)
         }
-    }
-
-    /// Natural logarithm of 0 < x <= 1 by its series, which needs no library.
-    private static func logarithm(_ x: Double) -> Double {
-        var value = x.significand
-        let exponent = Double(x.exponent)
-        value = (value - 1) / (value + 1)
-        let square = value * value
-        let series = value * (2 + square * (2 / 3.0 + square * (2 / 5.0 + square * (2 / 7.0 + square * 2 / 9.0))))
-        return series + exponent * 0.693_147_180_559_945_3
     }
 
     private mutating func measureAttention(_ pixels: PixelBuffer) {

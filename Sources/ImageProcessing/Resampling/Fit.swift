@@ -53,9 +53,8 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
 
     /// The smallest size of this shape that covers the box; the side that decides is exact, the other one rounded up.
     private static func covering(_ size: PixelSize, _ box: PixelSize, _ mayEnlarge: Bool) -> PixelSize {
-        let isWider = size.width.multipliedFullWidth(by: box.height) > box.width.multipliedFullWidth(by: size.height)
         let result: PixelSize
-        if isWider {
+        if size.isWider(than: box) {
             if !mayEnlarge && box.height >= size.height { return size }
             result = size.scaled(to: PixelSize(Int(Int32.max), box.height), mayEnlarge: true)
         } else {
@@ -65,8 +64,4 @@ public enum Fit: String, Sendable, Hashable, CaseIterable {
         return PixelSize(
             max(result.width, min(box.width, size.width)), max(result.height, min(box.height, size.height)))
     }
-}
-
-private func > (a: (high: Int, low: UInt), b: (high: Int, low: UInt)) -> Bool {
-    a.high != b.high ? a.high > b.high : a.low > b.low
 }

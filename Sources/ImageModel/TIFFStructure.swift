@@ -1,0 +1,72 @@
+/// The directories of a TIFF structure, as far as they lie within its bytes.
+///
+///     II*\0 or MM\0* | offset of IFD0 | … | count n | n × (tag 2, type 2, count 4, value 4) | offset of the next IFD | …
+///
+/// - Source: TIFF 6.0 section 2.
+package struct TIFFStructure {
+    private let bytes: [UInt8]
+    package let isBigEndian: Bool
+
+    /// A field of a directory.
+    package struct Field {
+        package let type: Int
+        package let count: Int
+        /// Where its value stands, or the offset of it.
+        package let place: Int
+    }
+
+    /// Nil for bytes that do not begin as TIFF does.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count >= 10 else { return nil }
+        switch (bytes[0], bytes[1]) {
+        case (0x49, 0x49): isBigEndian = false
+        case (0x4D, 0x4D): isBigEndian = true
+        default: return nil
+        }
+        self.bytes = bytes
+        if short(at: 2) != 42 { return nil }
+    }
+
+    /// The number of two bytes; 0 where they are not within the structure.
+    package func short(at place: Int) -> Int {
+        guard place >= 0, place <= bytes.count - 2 else { return 0 }
+        let (first, second) = (Int(bytes[place]), Int(bytes[place + 1]))
+        return isBigEndian ? first << 8 | second : second << 8 | first
+    }
+
+    /// The number of four bytes; 0 where they are not within the structure.
+    package func long(at place: Int) -> Int {
+        guard place >= 0, place <= bytes.count - 4 else { return 0 }
+        return isBigEndian
+            ? short(at: place) << 16 | short(at: place + 2) : short(at: place + 2) << 16 | short(at: place)
+    }
+
+    /// The offset of IFD0.
+    package var first: Int { long(at: 4) }
+
+    /// Where a directory tells the offset of the next one; nil where it does not end within the bytes.
+    package func link(of directory: Int) -> Int? {
+        guard directory >= 8, directory <= bytes.count - 6 else { return nil }
+        let end = directory + 2 + short(at: directory) * 12
+        return end <= bytes.count - 4 ? end : nil
+    }
+
+    /// The first field of this tag that stands before the bytes end.
+    package func field(_ tag: Int, in directory: Int) -> Field? {
+        guard directory >= 8, directory <= bytes.count - 2 else { return nil }
+        for index in 0..<short(at: directory) {
+            let place = directory + 2 + index * 12
+            if place > bytes.count - 12 { return nil }
+            if short(at: place) == tag {
+                return Field(type: short(at: place + 2), count: long(at: place + 4), place: place + 8)
+            }
+        }
+        return nil
+    }
+
+    /// The value of a field that is one SHORT or LONG.
+    package func number(_ tag: Int, in directory: Int) -> Int? {
+        guard let field = field(tag, in: directory), field.count == 1 else { return nil }
+        return field.type == 3 ? short(at: field.place) : field.type == 4 ? long(at: field.place) : nil
+    }
+}
