@@ -79,6 +79,8 @@ let package = Package(
     name: "coderhost",
     products: [
         .executable(name: "coderhost", targets: ["CoderHostCLI"]),
+        .executable(name: "coderhost-worker", targets: ["CoderWorker"]),
+        .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
@@ -99,8 +101,15 @@ let package = Package(
         .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: lean),
         .target(name: "CHostSystem"),
         .target(
-            name: "CoderHost", dependencies: ["CCoderPlugin", "CHostSystem", "ImageModel", "ImageProcessing"],
+            name: "CoderHost",
+            dependencies: ["CCoderPlugin", "CHostSystem", "CIsolationWire", "ImageModel", "ImageProcessing"],
             swiftSettings: lean),
+        // the process that a plugin runs in when nobody vouches for it or its input, and what the two say to each other
+        .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),
+        .executableTarget(name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"]),
+        // the kit that checks any plugin
+        .executableTarget(
+            name: "CoderConformance", dependencies: ["CCoderPlugin", "CoderHost", "ImageModel"], swiftSettings: lean),
         // 5 the command line
         .executableTarget(
             name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], swiftSettings: lean,

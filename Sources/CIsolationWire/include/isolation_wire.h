@@ -1,0 +1,341 @@
+/*
+ * isolation_wire.h - what the host and its isolated process say to each other.
+ *
+ * Both sides are from one build, so the layout may change with every version; plugins never see it. A plugin's structs
+ * travel as they are, without the pointers in them. Every packet is one iso_header and a body; a body that does not
+ * fit goes on in packets of the same type, session and sequence, of which all but the last say `more`.
+ *
+ *   host                                         zygote (descriptor 3; one for each plugin)
+ *     ISO_LOAD  [plugin]                    -->    namespaces, limits, Landlock, first filter; dlopen, entry, init
+ *                                           <--  ISO_LOADED
+ *     ISO_FORK  [session socket, shared]    -->    fork; the child seals itself with the second filter
+ *                                           <--  ISO_FORKED [pidfd]
+ *                                           <--  ISO_ENDED, whenever a child has ended
+ *     ISO_BECOME [shared]                   -->    no fork: the process itself goes on as worker on descriptor 3
+ *                                                  (for a plugin that has started threads)
+ *     ISO_PROBE                             -->    everything but the plugin, both filters; for `doctor`
+ *                                           <--  ISO_LOADED
+ *   host                                         worker (session socket; one session at a time)
+ *                                           <--  ISO_READY, once, when it is sealed
+ *     a request                             -->
+ *                                           <--  ISO_LOG, ISO_PROGRESS: any number, not answered
+ *                                           <--  ISO_WRITE, ISO_WRITE_AT: answered by ISO_WRITTEN
+ *                                           <--  ISO_VIOLATION: a forbidden system call; the process ends
+ *                                           <--  ISO_REPLY
+ *
+ * The end of a socket is the end of the process behind it: a worker whose host is gone exits.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef ISOLATION_WIRE_H
+#define ISOLATION_WIRE_H
+
+#include <coder_plugin.h>
+
+#define ISO_MAGIC ((uint32_t)0x49495043) /* "CPII" */
+#define ISO_VERSION ((uint16_t)1)
+#define ISO_CONTROL_DESCRIPTOR 3
+#define ISO_PACKET_LIMIT 61440          /* header and body of one packet                                     */
+#define ISO_BODY_LIMIT (ISO_PACKET_LIMIT - 32)
+#define ISO_MESSAGE_LIMIT (64 << 20)    /* bodies of all packets of one message; whoever passes it is ended  */
+#define ISO_DESCRIPTOR_LIMIT 4          /* descriptors in one packet; they come with the first of a message  */
+
+typedef struct iso_header {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t type;     /* ISO_...                                                                 */
+    uint64_t session;  /* chosen by the host; repeated in every packet about it; 0 = the zygote's */
+    uint32_t sequence; /* of the request; repeated in everything that is said while it is served  */
+    uint32_t length;   /* bytes of the body in this packet                                        */
+    uint32_t more;     /* 1: the message goes on in the next packet                               */
+    uint32_t descriptors;
+} iso_header;
+
+/* Control, host to zygote. */
+#define ISO_LOAD   1
+#define ISO_FORK   2
+#define ISO_BECOME 3
+#define ISO_PROBE  4
+/* Control, zygote to host. */
+#define ISO_LOADED 16
+#define ISO_FORKED 17
+#define ISO_ENDED  18
+/* Worker to host. */
+#define ISO_READY     32
+#define ISO_REPLY     33
+#define ISO_LOG       34
+#define ISO_PROGRESS  35
+#define ISO_WRITE     36
+#define ISO_WRITE_AT  37
+#define ISO_VIOLATION 38
+/* Host to worker: answers and requests. */
+#define ISO_WRITTEN 48
+#define ISO_OPEN_DECODER 64
+#define ISO_READ_HEADER  65
+#define ISO_BLOB         66
+#define ISO_OFFER        67
+#define ISO_REDUCED_SIZE 68
+#define ISO_NEXT_FRAME   69
+#define ISO_SEEK_FRAME   70
+#define ISO_DECODE       71
+#define ISO_THUMBNAIL_INFO   72
+#define ISO_THUMBNAIL_DECODE 73
+#define ISO_OPEN_ENCODER 80
+#define ISO_ACCEPT       81
+#define ISO_BEGIN        82
+#define ISO_ADD_BLOB     83
+#define ISO_ADD_THUMBNAIL 84
+#define ISO_ADD_FRAME    85
+#define ISO_FINISH       86
+#define ISO_CLOSE        96 /* ends the session in the plugin; the worker is ready for another one */
+
+/* What holds a process back; the index into iso_confinement.state. */
+enum {
+    ISO_NO_NEW_PRIVILEGES,
+    ISO_LIMITS,
+    ISO_USER_NAMESPACE,
+    ISO_PID_NAMESPACE,
+    ISO_NETWORK_NAMESPACE,
+    ISO_IPC_NAMESPACE,
+    ISO_MOUNT_NAMESPACE,
+    ISO_LANDLOCK,         /* no file but the libraries, and those only to read      */
+    ISO_LANDLOCK_NETWORK, /* no TCP; since Landlock 4                               */
+    ISO_LANDLOCK_SCOPE,   /* no signal and no abstract socket outside; since 6      */
+    ISO_SECCOMP_LOAD,     /* what a plugin's constructors may not do                */
+    ISO_SECCOMP_SEAL,     /* the little that is left before the first input byte    */
+    ISO_MECHANISM_COUNT
+};
+
+#define ISO_IN_FORCE 0
+#define ISO_NOT_YET (-1) /* comes later, or was not asked for */
+
+/* For each mechanism ISO_IN_FORCE, ISO_NOT_YET, or the errno that it failed with. */
+typedef struct iso_confinement {
+    int32_t state[ISO_MECHANISM_COUNT];
+    int32_t landlock_version; /* 0: none */
+} iso_confinement;
+
+#define ISO_FLAG_RECORD ((uint32_t)1) /* record what is refused quietly in iso_shared.refused, for the conformance kit */
+
+/*
+ * Behind it in the body: the folders that the loader may read, each ended by a NUL.
+ * Descriptor: the plugin's sealed copy, unless `path` names the file.
+ */
+typedef struct iso_load {
+    uint32_t flags;           /* ISO_FLAG_...                                                              */
+    uint32_t host_minor;      /* for cpi_host                                                              */
+    uint64_t data_bytes;      /* RLIMIT_DATA; 0 = none                                                     */
+    uint32_t load_seconds;    /* processor time that loading may take, RLIMIT_CPU; 0 = none                */
+    uint32_t max_descriptors; /* RLIMIT_NOFILE                                                             */
+    char     host_version[32];
+    char     name[64];        /* of the file, for messages                                                 */
+    char     path[4096];      /* empty: the descriptor                                                     */
+} iso_load;
+
+/* What a plugin reports of itself; behind it `coder_count` iso_coder. The host compares it with the manifest. */
+typedef struct iso_loaded {
+    cpi_status status;        /* CPI_OK, or what the entry function or init answered; CPI_NOT_MINE: not loadable */
+    uint32_t   stage;         /* ISO_STAGE_..., how far it came                                               */
+    uint32_t   threads;       /* threads of the process now: above 1 it cannot be forked. 0: not known         */
+    uint32_t   abi_minor_built;
+    uint32_t   abi_minor_needed;
+    uint32_t   concurrency;
+    uint32_t   knows_all;     /* 1: it answers an extension id that does not exist                           */
+    uint32_t   coder_count;
+    char       id[128];
+    char       version[64];
+    cpi_error  error;         /* message: also the loader's                                                  */
+    iso_confinement confinement;
+} iso_loaded;
+
+#define ISO_STAGE_CONFINED 1 /* the process is confined; nothing of the plugin has run */
+#define ISO_STAGE_MAPPED 2   /* dlopen came back                                        */
+#define ISO_STAGE_ENTERED 3  /* the entry function came back                            */
+#define ISO_STAGE_READY 4    /* init came back                                          */
+
+typedef struct iso_coder {
+    char     id[128];
+    uint32_t roles;
+    uint32_t has_decoder; /* 1: a table with all that is needed */
+    uint32_t has_encoder;
+    uint32_t decoder_has; /* ISO_HAS_... */
+    uint32_t encoder_has;
+    uint32_t reserved;
+} iso_coder;
+
+#define ISO_HAS_BLOB          0x01 /* decoder: blob; encoder: add_blob */
+#define ISO_HAS_OFFER         0x02
+#define ISO_HAS_REDUCED_SIZE  0x04
+#define ISO_HAS_SEEK          0x08
+#define ISO_HAS_DIRTY         0x10
+
+/* Descriptors: the session socket, the shared page. */
+typedef struct iso_fork {
+    uint64_t worker;      /* repeated in ISO_FORKED and ISO_ENDED */
+    uint64_t data_bytes;  /* RLIMIT_DATA; 0 = none                */
+    uint32_t cpu_seconds; /* RLIMIT_CPU; 0 = none                 */
+    uint32_t threads;     /* 1: it may start threads              */
+} iso_fork;
+
+/* Descriptor: a pidfd, where the kernel has them. */
+typedef struct iso_forked {
+    uint64_t worker;
+    int32_t  error; /* errno; 0 = it runs */
+    int32_t  pid;   /* as the zygote sees it */
+} iso_forked;
+
+typedef struct iso_ended {
+    uint64_t worker;
+    int32_t  exit_code; /* -1: by a signal */
+    int32_t  signal;    /* 0: by itself    */
+    uint64_t cpu_microseconds;
+    uint64_t peak_bytes;
+} iso_ended;
+
+typedef struct iso_ready {
+    iso_confinement confinement;
+} iso_ready;
+
+/* One page in memory that both map. The host writes the first part, the worker the second. */
+typedef struct iso_shared {
+    uint32_t cancelled; /* atomic; poll answers CPI_CANCELLED         */
+    uint32_t reserved;
+    uint64_t deadline;  /* atomic; monotonic nanoseconds, 0 = none    */
+    uint32_t phase;     /* atomic; the request being served, 0 = none */
+    uint32_t refused_count;
+    uint32_t refused[64]; /* with ISO_FLAG_RECORD: numbers of system calls that were refused quietly */
+} iso_shared;
+
+/* In front of the body of every request. */
+typedef struct iso_input {
+    uint64_t available; /* bytes of the source that are there */
+    uint32_t complete;
+    uint32_t reserved;
+} iso_input;
+
+/* Behind it: options, see iso_option. Descriptor: the input, for reading only. */
+typedef struct iso_open {
+    iso_input  input;
+    uint32_t   coder;       /* index into ISO_LOADED                                                         */
+    uint32_t   thread_hint;
+    uint32_t   option_count;
+    uint32_t   source_kind; /* CPI_SOURCE_MEMORY, _GROWING: mapped (`capacity` bytes); _READER: read in place; 0: none */
+    uint64_t   capacity;
+    cpi_limits limits;
+} iso_open;
+
+/* Followed by the key and the bytes, each with a NUL behind it that is not counted. */
+typedef struct iso_option {
+    uint32_t type;       /* CPI_OPTION_... */
+    uint32_t key_length;
+    int64_t  integer;
+    double   real;
+    uint64_t length;     /* of bytes or string */
+} iso_option;
+
+/* Pixels in memory that both map. Descriptor: that memory. */
+typedef struct iso_surface {
+    uint64_t         id;         /* the same memory has the same number for as long as the worker lives */
+    uint64_t         map_bytes;  /* of the whole memory          */
+    uint64_t         offset;     /* where the surface begins     */
+    uint64_t         byte_count; /* that may be touched from there */
+    uint64_t         stride;
+    uint32_t         width;
+    uint32_t         height;
+    cpi_pixel_format format;
+} iso_surface;
+
+typedef struct iso_index_request { /* ISO_BLOB, ISO_OFFER, ISO_SEEK_FRAME, ISO_THUMBNAIL_INFO */
+    iso_input input;
+    uint32_t  index;
+    uint32_t  reserved;
+} iso_index_request;
+
+typedef struct iso_size_request { /* ISO_REDUCED_SIZE */
+    iso_input input;
+    uint32_t  width;
+    uint32_t  height;
+} iso_size_request;
+
+typedef struct iso_decode_request { /* ISO_DECODE, ISO_THUMBNAIL_DECODE */
+    iso_input   input;
+    iso_surface surface;
+    uint32_t    flags;
+    uint32_t    index; /* of the thumbnail */
+    cpi_rect    region;
+    uint32_t    reduced_width;
+    uint32_t    reduced_height;
+} iso_decode_request;
+
+typedef struct iso_accept_request {
+    iso_input      input;
+    uint32_t       index;
+    uint32_t       reserved;
+    cpi_image_info info;
+} iso_accept_request;
+
+typedef struct iso_begin_request {
+    iso_input      input;
+    uint32_t       sink_flags;
+    uint32_t       reserved;
+    cpi_image_info info;
+} iso_begin_request;
+
+/* Behind it: the key and a NUL where has_key, then the bytes. */
+typedef struct iso_blob_request {
+    iso_input input;
+    uint32_t  kind;
+    uint32_t  has_key;
+    uint32_t  key_length;
+    uint32_t  reserved;
+    uint64_t  length;
+} iso_blob_request;
+
+typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the frame is not looked at) */
+    iso_input      input;
+    iso_surface    surface;
+    cpi_frame_info frame;
+} iso_frame_request;
+
+/* The beginning of every ISO_REPLY; behind it what the request asks for, and for ISO_BLOB iso_blob_reply. */
+typedef struct iso_reply {
+    cpi_status status;
+    uint32_t   reserved;
+    cpi_error  error;
+    union {
+        cpi_image_info   info;   /* ISO_READ_HEADER, ISO_THUMBNAIL_INFO                         */
+        cpi_format_offer offer;  /* ISO_OFFER, ISO_ACCEPT                                       */
+        cpi_frame_info   frame;  /* ISO_NEXT_FRAME                                              */
+        cpi_rect         dirty;  /* ISO_DECODE answered CPI_PARTIAL; all of it where not known  */
+        uint32_t         number; /* ISO_SEEK_FRAME                                              */
+        uint32_t         size[2]; /* ISO_REDUCED_SIZE                                           */
+        struct { uint32_t kind, has_key, key_length, reserved; uint64_t length; } blob; /* ISO_BLOB: key, bytes behind */
+    } value;
+} iso_reply;
+
+typedef struct iso_log {
+    uint32_t severity;
+    uint32_t length; /* of the text behind it */
+} iso_log;
+
+typedef struct iso_progress {
+    uint64_t done;
+    uint64_t total;
+} iso_progress;
+
+typedef struct iso_write { /* the bytes behind it */
+    uint64_t offset; /* ISO_WRITE_AT */
+    uint64_t length;
+} iso_write;
+
+typedef struct iso_written {
+    cpi_status status;
+    uint32_t   reserved;
+} iso_written;
+
+typedef struct iso_violation {
+    int32_t  system_call;
+    uint32_t phase; /* the request being served; ISO_LOAD while the plugin is loaded */
+} iso_violation;
+
+#endif

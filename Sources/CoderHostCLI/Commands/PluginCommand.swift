@@ -1,0 +1,40 @@
+import CoderHost
+import ImageModel
+
+/// Everything about one plugin: whether it may be used, who vouches for it, whether it keeps the contract.
+enum PluginCommand: Command {
+    /// One file each, `Plugin<Verb>.swift`.
+    private static let verbs: [any PluginVerb.Type] = []
+
+    static let specification = CommandSpecification(
+        name: "plugin", summary: "check, trust, sign, switch off or begin a plugin",
+        operands: verbs.map { $0.name }.joined(separator: "|") + " …", operandCount: 1...1_000_000,
+        examples: verbs.flatMap { $0.examples },
+        options: verbs.flatMap { verb in
+            verb.options.map { option in
+                var option = option
+                option.verbs = [verb.name]
+                return option
+            }
+        }, verbs: verbs.map { $0.name })
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let word = arguments.operands[0]
+        guard let verb = verbs.first(where: { $0.name == word }) else {
+            throw UsageError(
+                "plugin cannot \(word)",
+                hint: OptionCheck.nearest(word, specification.verbs).map { "did you mean plugin \($0)?" }
+                    ?? "it can \(specification.verbs.joined(separator: ", "))", command: "plugin")
+        }
+        return try verb.run(Array(arguments.operands.dropFirst()), arguments)
+    }
+}
+
+/// One thing that `coderhost plugin` does.
+protocol PluginVerb: SendableMetatype {
+    static var name: String { get }
+    static var examples: [(command: String, does: String)] { get }
+    /// Those that only this verb has.
+    static var options: [OptionSpecification] { get }
+    static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode
+}
