@@ -17,10 +17,12 @@ struct PluginCoder: ImageCoder {
     }
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
-        try ImportedDecoder(try loaded(), coder: descriptor.id, source: source, context: context)
+        ImportedDecoder(
+            try LocalDecoder(try loaded(), coder: descriptor.id, source: source, context: context),
+            coder: descriptor.id, context: context)
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
-        try ImportedEncoder(try loaded(), coder: descriptor.id, context: context)
+        ImportedEncoder(try LocalEncoder(try loaded(), coder: descriptor.id, context: context), coder: descriptor.id)
     }
 }
