@@ -99,7 +99,7 @@ int host_reap(int process) {
 }
 
 int64_t host_send_packet(int socket, const void *head, size_t head_count, const void *body, size_t body_count,
-                         const int *descriptors, uint32_t descriptor_count) {
+                         const int *descriptors, uint32_t descriptor_count, int milliseconds) {
     struct iovec parts[2] = {
         {.iov_base = (void *)(uintptr_t)head, .iov_len = head_count},
         {.iov_base = (void *)(uintptr_t)body, .iov_len = body_count},
@@ -123,11 +123,17 @@ int64_t host_send_packet(int socket, const void *head, size_t head_count, const 
         entry->cmsg_len = CMSG_LEN(descriptor_count * sizeof(int));
         memcpy(CMSG_DATA(entry), descriptors, descriptor_count * sizeof(int));
     }
-    ssize_t count;
-    do {
-        count = sendmsg(socket, &message, MSG_NOSIGNAL);
-    } while (count < 0 && errno == EINTR);
-    return count;
+    for (;;) {
+        ssize_t count = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count >= 0 || (errno != EAGAIN && errno != EINTR)) {
+            return count;
+        }
+        struct pollfd entry = {.fd = socket, .events = POLLOUT};
+        if (poll(&entry, 1, milliseconds) == 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+    }
 }
 
 int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *descriptors, uint32_t *descriptor_count,
@@ -187,7 +193,7 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
     return count;
 }
 
-int host_shared_memory(const char *name, uint64_t count) {
+int host_shared_memory(const char *name, uint64_t count, int is_open) {
     int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (descriptor < 0 && errno == EINVAL) {
         descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -196,7 +202,7 @@ int host_shared_memory(const char *name, uint64_t count) {
         return -1;
     }
     if (count > INT64_MAX || ftruncate(descriptor, (off_t)count) != 0 ||
-        fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+        fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | (is_open ? 0 : F_SEAL_SEAL)) != 0) {
         int problem = errno;
         close(descriptor);
         errno = problem;

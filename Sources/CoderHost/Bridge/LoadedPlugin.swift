@@ -102,51 +102,31 @@ import Synchronization
         guard let plugin = unsafe importStruct(pointer, minimum: \.`init`, required: [\.id, \.version, \.coder]) else {
             throw lying("its plugin struct is too short or incomplete")
         }
-        let id = unsafe String(cString: plugin.id)
-        let version = unsafe String(cString: plugin.version)
-        if id != manifest.id { throw lying("it calls itself \(id), its manifest \(manifest.id)") }
-        if version != manifest.version {
-            throw lying("it is version \(version), its manifest says \(manifest.version)")
-        }
-        let needed = unsafe Int(plugin.abi_minor_needed)
-        if needed != manifest.abiMinorNeeded {
-            throw lying("it needs minor \(needed), its manifest says \(manifest.abiMinorNeeded)")
-        }
-        guard unsafe Int(plugin.coder_count) == manifest.coders.count else {
-            throw lying("it has \(unsafe plugin.coder_count) coders, its manifest \(manifest.coders.count)")
-        }
+        var facts = unsafe PluginFacts(
+            id: String(cString: plugin.id), version: String(cString: plugin.version),
+            abiMinorNeeded: Int(plugin.abi_minor_needed), coders: [], knowsAll: false)
         // A plugin that answers an id nobody can know would answer any.
-        if let get = unsafe plugin.get, unsafe get("coderhost.no-such-extension/1") != nil {
-            throw lying("it claims to know an extension that does not exist")
-        }
+        if let get = unsafe plugin.get { facts.knowsAll = unsafe get("coderhost.no-such-extension/1") != nil }
         var coders: [String: Coder] = [:]
-        for index in unsafe 0..<plugin.coder_count {
+        for index in unsafe 0..<min(plugin.coder_count, 256) {
             guard let coder = unsafe plugin.coder(index),
                 let raw = unsafe importStruct(coder, minimum: \.encoder, required: [\.id])
             else { throw lying("coder \(index) is missing or incomplete") }
             let coderID = unsafe String(cString: raw.id)
-            guard let described = manifest.coders.first(where: { $0.id == coderID }) else {
-                throw lying("its coder \(coderID) is not in its manifest")
-            }
-            // Roles this version has no name for are compared by nobody.
-            let knownRoles = CoderRoles.names.reduce(into: CoderRoles()) { $0.insert($1.role) }
-            let roles = unsafe CoderRoles(rawValue: raw.roles).intersection(knownRoles)
-            guard roles == described.roles else {
-                throw lying(
-                    "\(coderID) has the roles \(roles.names.joined(separator: " ")), its manifest says "
-                        + described.roles.names.joined(separator: " "))
-            }
             let decoder = unsafe raw.decoder.flatMap { unsafe importDecoder($0) }
             let encoder = unsafe raw.encoder.flatMap { unsafe importEncoder($0) }
-            guard (decoder != nil) == roles.contains(.decode), (encoder != nil) == roles.writes
-            else { throw lying("\(coderID) has no complete table for a role it claims, or one for a role it does not") }
+            facts.coders.append(
+                PluginFacts.Coder(
+                    id: coderID, roles: unsafe PluginFacts.roles(raw.roles), decodes: decoder != nil,
+                    encodes: encoder != nil))
             unsafe coders[coderID] = Coder(pointer: coder, decoder: decoder, encoder: encoder)
         }
+        if let contradiction = facts.contradiction(with: manifest) { throw lying(contradiction) }
         if let initialise = unsafe plugin.`init` {
             var call = ContractCall()
             let status = unsafe initialise(&call.error)
             if status != CPI_OK {
-                let error = call.failure(status < 0 ? status : CPI_INTERNAL, coder: id)
+                let error = call.failure(status < 0 ? status : CPI_INTERNAL, coder: facts.id)
                 throw PluginRefusal(
                     .initFailed, error?.message ?? "it could not be initialised", "see the plugin's own documentation")
             }
