@@ -25,6 +25,9 @@ public final class CoderHost: Sendable {
     /// Every plugin file in the folders, with its status; loads none.
     public var plugins: [PluginRecord] { registry.snapshot.plugins }
 
+    /// Plugins that failed too often, and are left alone for a while.
+    public var quarantine: Quarantine { registry.quarantine }
+
     /// Blocks until a plugin folder changes or time is up; true when something may have changed.
     ///
     /// - Concurrency: one thread.

@@ -40,4 +40,10 @@ int host_give_name(int descriptor, const char *_Nonnull path);
 /* Opens an existing file for writing without changing it. -1 on failure. */
 int host_open_for_writing(const char *_Nonnull path);
 
+/* Creates a file that did not exist, for its owner alone. -1 on failure. */
+int host_create_private(const char *_Nonnull path);
+
+/* Opens a file that is only there to be locked; makes it when it is missing. -1 on failure. */
+int host_open_lock(const char *_Nonnull path);
+
 #endif

@@ -152,6 +152,9 @@ package func trustedEnvironment(_ name: String) -> String? {
     return unsafe String(cString: value)
 }
 
+/// Whether this process may do everything.
+let isRoot = geteuid() == 0
+
 /// Whether every word of the command line is UTF-8; in others U+FFFD stands for what is not.
 package let commandLineIsText: Bool = {
     for index in 0..<Int(CommandLine.argc) {

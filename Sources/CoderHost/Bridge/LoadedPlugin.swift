@@ -1,5 +1,4 @@
 import CCoderPlugin
-import CHostSystem
 import Glibc
 import ImageModel
 import ImageProcessing
@@ -43,6 +42,9 @@ import Synchronization
     /// in flight.
     private static let loading = Mutex<Void>(())
 
+    /// What the loader has been given.
+    private static let mapped = Mutex<[SealedPlugin]>([])
+
     /// What is already known of a file; nil when nothing of it has run yet.
     static func outcome(of identity: FileIdentity) -> Result<LoadedPlugin, PluginRefusal>? {
         known.withLock { $0[identity] }
@@ -58,23 +60,28 @@ import Synchronization
             if let outcome = outcome(of: identity) { return outcome }
             let result: Result<LoadedPlugin, PluginRefusal>
             do throws(PluginRefusal) {
-                result = .success(try map(record, identity, manifest))
+                result = .success(try map(record, manifest))
             } catch {
                 result = .failure(error)
             }
+            // What another look may mend is not kept.
+            if case .failure(let refusal) = result, refusal.isStale { return result }
             known.withLock { $0[identity] = result }
             return result
         }
     }
 
     private static func map(
-        _ record: PluginRecord, _ identity: FileIdentity, _ manifest: PluginManifest
+        _ record: PluginRecord, _ manifest: PluginManifest
     ) throws(PluginRefusal) -> LoadedPlugin {
-        let path = try sealedCopy(record, identity) ?? record.path
-        guard let handle = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+        let sealed = try SealedPlugin(record)
+        guard let handle = unsafe dlopen(sealed.path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
             let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "dlopen failed"
             throw PluginRefusal(.missingLibrary, reason, "install what is missing (ldd \(record.path))")
         }
+        // Its descriptor stays open for good: that number is the name the loader knows the copy by.
+        mapped.withLock { $0.append(sealed) }
+        try sealed.confirm()
         guard let symbol = unsafe dlsym(handle, CPI_ENTRY_SYMBOL) else {
             throw PluginRefusal(.notAPlugin, "it does not export \(CPI_ENTRY_SYMBOL)", "export that symbol")
         }
@@ -144,50 +151,5 @@ import Synchronization
     private static func importEncoder(_ pointer: UnsafePointer<cpi_encoder_api>) -> cpi_encoder_api? {
         unsafe importStruct(
             pointer, minimum: \.get, required: [\.open, \.close, \.accept, \.begin, \.add_frame, \.finish])
-    }
-
-    /// An immutable copy of the file, as a path for the loader; nil where it has to be loaded from its own place.
-    ///
-    /// Loading a copy makes it harmless to overwrite a plugin that is in use, and lets a replaced file be loaded beside
-    /// the old one, which the loader would otherwise take for the same.
-    private static func sealedCopy(_ record: PluginRecord, _ identity: FileIdentity) throws(PluginRefusal) -> String? {
-        // Libraries beside the plugin are found relative to its place, which a copy does not have.
-        if record.needsOrigin { return nil }
-        let file: File
-        do throws(SystemError) {
-            file = try File(reading: record.path)
-            guard try file.status().identity == identity else {
-                throw SystemError(ESTALE)
-            }
-        } catch {
-            let why = error.code == ESTALE ? "it changed since it was examined" : "it cannot be read: \(error)"
-            throw PluginRefusal(.notAPlugin, why, "try again")
-        }
-        let copy = unsafe host_memfd_executable(record.fileName)
-        guard copy >= 0 else { return nil }
-        var offset = 0
-        while offset < identity.size {
-            let count = unsafe sendfile(copy, file.descriptor, &offset, identity.size - offset)
-            if count <= 0 {
-                close(copy)
-                return nil
-            }
-        }
-        guard host_seal(copy) == 0 else {
-            close(copy)
-            return nil
-        }
-        // The descriptor stays open for good: its number is the name the loader knows the copy by.
-        return "/proc/self/fd/\(copy)"
-    }
-}
-
-/// Why a plugin was not loaded.
-struct PluginRefusal: Error, Sendable, Hashable {
-    var status: PluginStatus
-
-    init(_ status: PluginStatus) { self.status = status }
-    init(_ state: PluginStatus.State, _ reason: String, _ remedy: String) {
-        status = PluginStatus(state, reason: reason, remedy: remedy)
     }
 }

@@ -23,8 +23,13 @@ final class CoderRegistry: Sendable {
 
     private let configuration: HostConfiguration
     private let state = Mutex(State())
+    /// Plugins that failed too often; asked for every snapshot, and by whoever begins a session.
+    let quarantine: Quarantine
 
-    init(configuration: HostConfiguration) { self.configuration = configuration }
+    init(configuration: HostConfiguration) {
+        self.configuration = configuration
+        quarantine = Quarantine(folder: configuration.stateDirectory.map { "\($0)/quarantine" })
+    }
 
     /// The present state of the folders.
     var snapshot: RegistrySnapshot {
@@ -76,9 +81,16 @@ final class CoderRegistry: Sendable {
         return result
     }
 
-    /// Lays over what became known since the scan: which plugins were loaded, which failed.
+    /// Lays over what became known since the scan: which plugins were loaded, which failed, which are not to be used
+    /// for a while.
     private func withLoadState(_ snapshot: RegistrySnapshot) -> RegistrySnapshot {
         var result = snapshot
+        for index in result.plugins.indices where result.plugins[index].status.isUsable {
+            let record = result.plugins[index]
+            guard let status = quarantine.verdict(of: record) else { continue }
+            result.plugins[index].status = status
+            result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == record.identity }
+        }
         for index in result.plugins.indices where result.plugins[index].status.isUsable {
             guard let identity = result.plugins[index].identity,
                 let outcome = LoadedPlugin.outcome(of: identity)
