@@ -30,6 +30,8 @@ public struct HostConfiguration: Sendable {
     public var stateDirectory: String?
     /// Whether files that are dropped in, replaced or removed are noticed while the host runs.
     public var followsChanges: Bool
+    /// Where plugins run.
+    public var isolation = IsolationPolicy()
     /// What an undefined target format stands for.
     public var defaultAlphaFormat: ImageFormat = "png"
     public var defaultOpaqueFormat: ImageFormat = "jpeg"
@@ -76,15 +78,18 @@ public struct HostConfiguration: Sendable {
         } else if let home = trustedEnvironment("HOME"), home.hasPrefix("/") {
             result.append(PluginDirectory("\(home)/.local/share/coderhost/plugins/1", origin: .user))
         }
-        if let executable = executablePath, let slash = executable.lastIndex(of: "/") {
-            let folder = executable[..<slash]
-            result.append(PluginDirectory("\(folder)/../lib/coderhost/plugins/1", origin: .relative))
-            // A build tree has executables and plugins side by side; an installed bin folder holds no plugin.
-            result.append(PluginDirectory(String(folder), origin: .relative))
-        }
+        result += installationDirectories().map { PluginDirectory($0, origin: .relative) }
         result.append(PluginDirectory("/usr/local/lib/coderhost/plugins/1", origin: .local))
         result.append(PluginDirectory("/usr/lib/coderhost/plugins/1", origin: .system))
         return result
+    }
+
+    /// The folders that belong to the running program.
+    static func installationDirectories() -> [String] {
+        guard let executable = executablePath, let slash = executable.lastIndex(of: "/") else { return [] }
+        let folder = executable[..<slash]
+        // A build tree has executables and plugins side by side; an installed bin folder holds no plugin.
+        return ["\(folder)/../lib/coderhost/plugins/1", String(folder)]
     }
 
     static func standardAdministration() -> [String] {

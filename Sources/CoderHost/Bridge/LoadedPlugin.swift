@@ -50,6 +50,15 @@ import Synchronization
         known.withLock { $0[identity] }
     }
 
+    /// The same as a status.
+    static func status(of identity: FileIdentity) -> PluginStatus? {
+        switch outcome(of: identity) {
+        case .success: PluginStatus(.loaded)
+        case .failure(let refusal): refusal.status
+        case nil: nil
+        }
+    }
+
     /// Maps the plugin of a record, or answers what became of it before.
     static func load(_ record: PluginRecord) -> Result<LoadedPlugin, PluginRefusal> {
         guard let identity = record.identity, let manifest = record.manifest else {

@@ -10,6 +10,8 @@ struct PluginFacts: Sendable, Hashable {
         var roles: CoderRoles
         var decodes: Bool
         var encodes: Bool
+        /// What it has of that which it need not have, as `ISO_HAS_…`; only known in a worker.
+        var optional: UInt32 = 0
     }
 
     var id: String
@@ -59,7 +61,7 @@ extension PluginFacts {
             coders: coders.map { coder in
                 Coder(
                     id: wireText(coder.id), roles: Self.roles(coder.roles), decodes: coder.has_decoder != 0,
-                    encodes: coder.has_encoder != 0)
+                    encodes: coder.has_encoder != 0, optional: coder.decoder_has)
             }, knowsAll: loaded.knows_all != 0)
     }
 }
@@ -76,7 +78,7 @@ extension Confinement {
         missing = []
         landlockVersion = Int(raw.landlock_version)
         unsafe withUnsafeBytes(of: raw.state) { states in
-            for (index, mechanism) in Mechanism.allCases.enumerated() where index < Int(ISO_MECHANISM_COUNT.rawValue) {
+            for (index, mechanism) in Mechanism.allCases.enumerated() where index < Int(ISO_MECHANISM_COUNT) {
                 let state = unsafe states.load(fromByteOffset: index * 4, as: Int32.self)
                 switch state {
                 case ISO_IN_FORCE: inForce.append(mechanism)

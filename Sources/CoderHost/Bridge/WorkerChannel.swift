@@ -97,14 +97,20 @@ import Glibc
 }
 
 /// The bytes of a struct of the wire, and what stands behind it.
-func wireBytes<T: BitwiseCopyable>(_ head: T, _ rest: [UInt8] = []) -> [UInt8] {
+func wireBytes<T>(_ head: T, _ rest: [UInt8] = []) -> [UInt8] {
     unsafe withUnsafeBytes(of: head) { unsafe Array($0) } + rest
 }
 
 /// Reads a struct out of bytes; nil where they end before it does.
-func wireStruct<T: BitwiseCopyable>(_ type: T.Type, _ bytes: [UInt8], at offset: Int = 0) -> T? {
+///
+/// - Parameter empty: a struct of the C interface without pointers, into which they are copied.
+func wireStruct<T>(_ empty: T, _ bytes: [UInt8], at offset: Int = 0) -> T? {
     guard offset >= 0, bytes.count - offset >= MemoryLayout<T>.size else { return nil }
-    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: type) }
+    var result = empty
+    unsafe withUnsafeMutableBytes(of: &result) { target in
+        unsafe target.copyBytes(from: bytes[offset..<offset + MemoryLayout<T>.size])
+    }
+    return result
 }
 
 /// The text of a fixed field; never reads past it, whatever stands in it. Somebody's words: no control characters.

@@ -22,6 +22,8 @@ public struct PluginRecord: Sendable, Hashable {
     var identity: FileIdentity?
     var administration = Administration()
     var needsOrigin = false
+    /// Whether it stands in the folder of the running program's own installation.
+    var isInstalled = false
 
     public var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
     /// The manifest's id, or the file's name where there is none.

@@ -16,6 +16,7 @@ struct PluginScanner {
         var visitedFolders: Set<FileIdentity> = []
         var visitedFiles: Set<FileIdentity> = []
         let resolver = LibraryResolver()
+        let own = Set(HostConfiguration.installationDirectories().compactMap(resolvedPath))
         for directory in configuration.directories {
             guard var folder = FileStatus.of(directory.path)?.identity else { continue }
             // Two names of one folder are one folder.
@@ -30,7 +31,8 @@ struct PluginScanner {
             let place = resolvedPath(directory.path) ?? directory.path
             let doubt = PathTrust.examine(directory: place)
             for name in candidates {
-                let record = examine("\(place)/\(name)", directory, place, doubt, resolver)
+                var record = examine("\(place)/\(name)", directory, place, doubt, resolver)
+                record.isInstalled = own.contains(place)
                 // Two names of one file are one plugin.
                 if let identity = record.identity, !visitedFiles.insert(identity).inserted { continue }
                 records.append(record)

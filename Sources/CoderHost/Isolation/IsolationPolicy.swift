@@ -34,6 +34,8 @@ public struct IsolationPolicy: Sendable, Hashable {
     public var maxWorkers: Int
     /// The program `coderhost-worker`; nil looks for it beside the executable and in the system's folders.
     public var workerPath: String?
+    /// Whether system calls that are refused without ending the plugin are recorded; for the conformance kit.
+    package var recordsRefusals = false
 
     public init(
         _ mode: Mode = .auto, reuse: Reuse = .fresh, needed: Set<Confinement.Group> = Set(Confinement.Group.allCases),

@@ -2,13 +2,15 @@ import CCoderPlugin
 import CIsolationWire
 import Glibc
 import ImageModel
+import ImageProcessing
 
 /// A sealed process that decodes or encodes one picture at a time.
 ///
 /// Nothing that comes from it is believed: a packet that does not belong to the present call ends the process, and what
 /// a reply says is judged by whoever asked.
 /// - Concurrency: one thread at a time.
-final class Worker {
+// Sendable because: whoever leases a worker holds it alone.
+final class Worker: @unchecked Sendable {
     /// What is asked of it and where its side remarks go.
     struct Reply {
         var head: iso_reply
@@ -78,6 +80,9 @@ final class Worker {
 
     // MARK: Calls
 
+    /// Whether it may serve another session after this one.
+    var mayServeAgain: Bool { sessions < plugin.sessionsPerWorker }
+
     /// Begins another session; the page is made ready for it.
     func beginSession() {
         sessions += 1
@@ -123,9 +128,9 @@ final class Worker {
                 throw forbidden(violation.map { Int($0.system_call) } ?? -1, during: kind)
             case ISO_REPLY:
                 guard rest.count + Int(header.length) <= Int(ISO_MESSAGE_LIMIT) else { throw breach("an endless answer") }
-                channel.withBody { body in rest.append(contentsOf: body.bytes(0..<body.byteCount)) }
+                rest += channel.withBody { copyBytes($0) }
                 if header.more != 0 { continue }
-                guard let head = wireStruct(iso_reply.self, rest) else { throw breach("a short answer") }
+                guard let head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
                 rest.removeFirst(MemoryLayout<iso_reply>.size)
                 return Reply(head: head, rest: rest)
             default: throw breach("a packet of kind \(header.type)")
@@ -148,8 +153,10 @@ final class Worker {
             header.more = end < body.count ? 1 : 0
             var departure = WorkerChannel.Departure.waiting
             while departure == .waiting {
-                departure = body.withSpan(at..<end) { part in
-                    channel.send(header, part, descriptors: at == 0 ? descriptors : [], milliseconds: Self.tick)
+                departure = body.withSpan { bytes in
+                    channel.send(
+                        header, bytes.extracting(at..<end), descriptors: at == 0 ? descriptors : [],
+                        milliseconds: Self.tick)
                 }
                 if departure == .waiting { try look(&watch, type) }
             }
@@ -162,7 +169,7 @@ final class Worker {
         guard let log = channel.load(iso_log.self) else { throw breach("a short packet") }
         let text = channel.withBody { body in
             let start = MemoryLayout<iso_log>.size
-            return body.bytes(start..<min(body.byteCount, start + Int(min(log.length, 2048))))
+            return copyBytes(body.extracting(start..<min(body.byteCount, start + Int(min(log.length, 2048)))))
         }
         context.warn(String(String(decoding: text, as: UTF8.self).prefix(512)))
     }
@@ -207,7 +214,7 @@ final class Worker {
         guard now > watch.end else { return }
         end()
         if context.isCancelled { throw CoderError(.cancelled, "the session was cancelled") }
-        plugin.failed(.hung, during: WorkerPhase(type), context)
+        plugin.failed(.hang, during: WorkerPhase(type).kind)
         var late = SessionContext.late(context.limits)
         late.message += ", and the plugin did not stop: its worker was ended"
         throw late
@@ -218,7 +225,7 @@ final class Worker {
     /// The process broke the rules of the conversation.
     private func breach(_ what: String) -> CoderError {
         end()
-        plugin.failed(.crashed, during: nil, nil)
+        plugin.failed(.violation, during: .decode)
         return CoderError(
             .pluginFault, "the worker was ended: it sent \(what)", hint: "the plugin may be malicious; remove it")
     }
@@ -227,7 +234,7 @@ final class Worker {
     private func forbidden(_ number: Int, during type: UInt16) -> CoderError {
         end()
         let phase = WorkerPhase(type)
-        plugin.failed(.crashed, during: phase, nil)
+        plugin.failed(.violation, during: phase.kind)
         return CoderError(
             .pluginCrashed,
             "the plugin tried \(SystemCall.name(number)) while \(phase.text), which the sandbox forbids",
@@ -249,7 +256,7 @@ final class Worker {
             error.message = "the plugin's worker was killed while \(phase.text)"
             error.hint = "the system may be short of memory; try again"
         } else {
-            plugin.failed(.crashed, during: phase, nil)
+            plugin.failed(.crash, during: phase.kind)
         }
         return error
     }
@@ -258,8 +265,15 @@ final class Worker {
 /// What a worker was doing when it ended.
 struct WorkerPhase: Sendable, Hashable {
     var text: String
+    var kind: Quarantine.Phase
 
     init(_ type: UInt16) {
+        kind =
+            switch Int32(type) {
+            case ISO_LOAD: .load
+            case ISO_OPEN_ENCODER...ISO_FINISH: .encode
+            default: .decode
+            }
         text =
             switch Int32(type) {
             case ISO_LOAD: "it was loaded"

@@ -60,14 +60,14 @@ final class Zygote: Sendable {
         var header = iso_header()
         header.type = UInt16(plugin == nil ? ISO_PROBE : ISO_LOAD)
         let body = plugin?.message ?? wireBytes(iso_load())
-        let sent = body.withSpan(0..<body.count) { body in
+        let sent = body.withSpan { body in
             channel.send(header, body, descriptors: plugin?.descriptor.map { [$0] } ?? [], milliseconds: 1000)
         }
         guard sent == .sent else { throw .unavailable("\(program) ended at once") }
         let loaded = try Self.awaitLoaded(channel, process)
         confinement = Confinement(loaded.confinement)
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
-        facts = try PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
+        facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
         isAlone = loaded.threads > 1
         state = Mutex(State(channel: channel))
     }
@@ -97,12 +97,10 @@ final class Zygote: Sendable {
     }
 
     private static func coders(_ channel: WorkerChannel, count: UInt32) -> [iso_coder] {
-        channel.withBody { body in
-            let bytes = body.bytes(0..<body.byteCount)
-            let size = MemoryLayout<iso_coder>.size
-            return (0..<Int(min(count, 256))).compactMap { index in
-                wireStruct(iso_coder.self, bytes, at: MemoryLayout<iso_loaded>.size + index * size)
-            }
+        let bytes = channel.withBody { copyBytes($0) }
+        let size = MemoryLayout<iso_coder>.size
+        return (0..<Int(min(count, 256))).compactMap { index in
+            wireStruct(iso_coder(), bytes, at: MemoryLayout<iso_loaded>.size + index * size)
         }
     }
 
@@ -149,7 +147,7 @@ final class Zygote: Sendable {
         header.sequence = state.sequence
         let body = wireBytes(request)
         let channel = state.channel
-        let sent = body.withSpan(0..<body.count) { body in
+        let sent = body.withSpan { body in
             channel.send(header, body, descriptors: descriptors, milliseconds: 2000)
         }
         guard sent == .sent else {
@@ -191,7 +189,7 @@ final class Zygote: Sendable {
             header.session = number
             let channel = state.channel
             let body: [UInt8] = []
-            let sent = body.withSpan(0..<0) { body in
+            let sent = body.withSpan { body in
                 channel.send(header, body, descriptors: [page.descriptor], milliseconds: 1000)
             }
             guard sent == .sent else { throw .gone }
@@ -239,4 +237,6 @@ enum ZygoteFailure: Error {
     case refused(iso_loaded)
     /// It has ended since; a new one may be started.
     case gone
+    /// Something of which there is an error already.
+    case failed(CoderError)
 }

@@ -25,10 +25,12 @@ final class CoderRegistry: Sendable {
     private let state = Mutex(State())
     /// Plugins that failed too often; asked for every snapshot, and by whoever begins a session.
     let quarantine: Quarantine
+    let isolation: Isolation
 
     init(configuration: HostConfiguration) {
         self.configuration = configuration
         quarantine = Quarantine(folder: configuration.stateDirectory.map { "\($0)/quarantine" })
+        isolation = Isolation(configuration.isolation, quarantine, catalogue: configuration.catalogue)
     }
 
     /// The present state of the folders.
@@ -53,7 +55,7 @@ final class CoderRegistry: Sendable {
             return state.scans
         }
         let plugins = PluginScanner(configuration: configuration).scan()
-        let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: Self.coders(plugins))
+        let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: coders(plugins))
         return state.withLock { state in
             // A scan that began later may have ended earlier, and has seen more.
             if let known = state.snapshot, known.generation > generation { return known }
@@ -71,11 +73,12 @@ final class CoderRegistry: Sendable {
         return watcher?.wait(milliseconds: milliseconds) ?? false
     }
 
-    private static func coders(_ plugins: [PluginRecord]) -> [any ImageCoder] {
+    private func coders(_ plugins: [PluginRecord]) -> [any ImageCoder] {
         var result: [any ImageCoder] = NetpbmCoder.all
         for record in plugins where record.status.isUsable {
             for coder in record.manifest?.coders ?? [] {
-                result.append(PluginCoder(descriptor: CoderDescriptor(coder, of: record), record: record))
+                result.append(
+                    PluginCoder(descriptor: CoderDescriptor(coder, of: record), record: record, isolation: isolation))
             }
         }
         return result
@@ -93,12 +96,10 @@ final class CoderRegistry: Sendable {
         }
         for index in result.plugins.indices where result.plugins[index].status.isUsable {
             guard let identity = result.plugins[index].identity,
-                let outcome = LoadedPlugin.outcome(of: identity)
+                let status = LoadedPlugin.status(of: identity) ?? isolation.status(of: identity)
             else { continue }
-            switch outcome {
-            case .success: result.plugins[index].status = PluginStatus(.loaded)
-            case .failure(let refusal):
-                result.plugins[index].status = refusal.status
+            result.plugins[index].status = status
+            if !status.isUsable {
                 result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == identity }
             }
         }
