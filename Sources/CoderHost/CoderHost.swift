@@ -28,6 +28,11 @@ public final class CoderHost: Sendable {
     /// Plugins that failed too often, and are left alone for a while.
     public var quarantine: Quarantine { registry.quarantine }
 
+    /// What would hold a sandboxed plugin back on this system; runs no plugin.
+    ///
+    /// - Throws: `.isolationUnavailable` when there is no sandbox at all.
+    public func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
+
     /// Blocks until a plugin folder changes or time is up; true when something may have changed.
     ///
     /// - Concurrency: one thread.

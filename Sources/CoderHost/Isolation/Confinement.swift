@@ -64,7 +64,7 @@ public struct Confinement: Sendable, Hashable {
     public var landlockVersion = 0
 
     /// The mechanisms of these groups that are missing and that no older kernel is excused from.
-    func lacking(_ groups: Set<Group>) -> [Missing] {
+    package func lacking(_ groups: Set<Group>) -> [Missing] {
         missing.filter { groups.contains($0.mechanism.group) && !$0.mechanism.isRefinement }
     }
 }

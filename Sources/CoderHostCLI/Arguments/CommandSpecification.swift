@@ -44,6 +44,14 @@ struct CommandSpecification {
             help:
                 "default, strict or off; then name=N,… (k, M, G): side pixels frames total input output memory metadata "
                 + "ratio scans nesting threads time (default: default)"),
+        OptionSpecification(
+            "--isolation", value: "MODE",
+            help:
+                "auto, require[:GROUP,…] or off: third-party plugins, all or none run in a sandbox; groups: limits "
+                + "namespaces landlock seccomp (default: auto)"),
+        OptionSpecification(
+            "--workers", value: "POLICY",
+            help: "fresh, or reuse:N: pictures that one sandboxed process decodes or encodes (default: fresh)"),
         OptionSpecification("--json", help: "print JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),
     ]

@@ -12,7 +12,47 @@ extension ParsedArguments {
             directories: HostConfiguration.standardDirectories(arguments: named),
             limits: try limits(), followsChanges: followsChanges)
         configuration.catalogue = { Catalogue.plugins }
+        configuration.isolation = try isolation()
         return CoderHost(configuration: configuration)
+    }
+
+    /// The values of `--isolation` and `--workers`.
+    func isolation() throws(UsageError) -> IsolationPolicy {
+        var policy = IsolationPolicy()
+        if let text = value("--isolation") {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let modes = IsolationPolicy.Mode.allCases.map(\.rawValue)
+            guard let mode = IsolationPolicy.Mode(rawValue: parts[0]), parts.count == 1 || mode == .require else {
+                throw UsageError(
+                    "--isolation knows auto, require and off, not \"\(text)\"",
+                    hint: OptionCheck.nearest(parts[0], modes).map { "did you mean \($0)?" })
+            }
+            policy.mode = mode
+            if parts.count == 2 { policy.needed = try Self.groups(parts[1]) }
+        }
+        if let text = value("--workers"), text != "fresh" {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0] == "reuse", let count = Int(parts[1]), (1...1_000_000).contains(count) else {
+                throw UsageError("--workers is fresh, or reuse:N with N from 1 on, not \"\(text)\"")
+            }
+            policy.reuse = .reuse(count)
+        }
+        return policy
+    }
+
+    private static func groups(_ text: String) throws(UsageError) -> Set<Confinement.Group> {
+        var result: Set<Confinement.Group> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+            guard let group = Confinement.Group(rawValue: word) else {
+                let known = Confinement.Group.allCases.map(\.rawValue)
+                throw UsageError(
+                    "--isolation require has no group \"\(word)\"",
+                    hint: OptionCheck.nearest(word, known).map { "did you mean \($0)?" }
+                        ?? "there are \(known.joined(separator: ", "))")
+            }
+            result.insert(group)
+        }
+        return result
     }
 
     /// The value of `--limits`.
