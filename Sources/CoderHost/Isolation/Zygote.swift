@@ -131,7 +131,7 @@ final class Zygote: Sendable {
         request.data_bytes = UInt64(clamping: dataBytes)
         request.cpu_seconds = UInt32(clamping: seconds)
         request.threads = threads ? 1 : 0
-        let handle = try state.withLock { state throws(ZygoteFailure) -> ProcessHandle in
+        let handle = try state.withLock { state throws(ZygoteFailure) -> ProcessHandle? in
             try Self.forked(&state, request, [pair.theirs, page.descriptor])
         }
         return Worker(number, plugin, self, channel, page, handle, dataBytes: dataBytes)
@@ -139,7 +139,7 @@ final class Zygote: Sendable {
 
     private static func forked(
         _ state: inout State, _ request: iso_fork, _ descriptors: [Int32]
-    ) throws(ZygoteFailure) -> ProcessHandle {
+    ) throws(ZygoteFailure) -> ProcessHandle? {
         guard state.isUsable else { throw .gone }
         state.sequence &+= 1
         var header = iso_header()
@@ -171,7 +171,8 @@ final class Zygote: Sendable {
                 throw .crashed("it answered a request that was not made")
             }
             if answer.error != 0 { throw .unavailable("a worker cannot be forked: \(SystemError(answer.error))") }
-            return ProcessHandle(descriptor: channel.takeDescriptors().first ?? -1)
+            // Without it, as on kernels before 5.3, a worker is ended with the process that it was forked from.
+            return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0) }
         }
         state.isUsable = false
         throw .crashed("it did not fork within five seconds")
