@@ -34,6 +34,11 @@ let pluginLinkage: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release)),
 ]
 
+// A program in C that is linked by Swift's driver, without the Swift runtime that the driver adds (see also linkage.c
+// there): the worker starts for every plugin, and is the one thing that hostile code finds around itself.
+let plainC: [LinkerSetting] =
+    isDependency ? [] : [.unsafeFlags(["-nostartfiles", "-Xlinker", "-z", "-Xlinker", "now"])]
+
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
 ///
 /// - Parameter base: the room whose codec and shim it stands on, if any.
@@ -106,7 +111,8 @@ let package = Package(
             swiftSettings: lean),
         // the process that a plugin runs in when nobody vouches for it or its input, and what the two say to each other
         .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),
-        .executableTarget(name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"]),
+        .executableTarget(
+            name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"], linkerSettings: plainC),
         // the kit that checks any plugin
         .executableTarget(
             name: "CoderConformance", dependencies: ["CCoderPlugin", "CoderHost", "ImageModel"], swiftSettings: lean),
