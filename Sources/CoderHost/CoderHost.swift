@@ -28,6 +28,9 @@ public final class CoderHost: Sendable {
     /// Plugins that failed too often, and are left alone for a while.
     public var quarantine: Quarantine { registry.quarantine }
 
+    /// What is odd about the trust store and the ledger of failures.
+    public var warnings: [String] { registry.snapshot.warnings + quarantine.warnings }
+
     /// Blocks until a plugin folder changes or time is up; true when something may have changed.
     ///
     /// - Concurrency: one thread.

@@ -89,6 +89,14 @@ final class SealedPlugin: Sendable {
 
     /// Whether the bytes are what the record says they are.
     private func judge() throws(PluginRefusal) {
+        if case .content(let trusted) = record.grounds, try hash() != trusted { throw .changed }
+        guard record.grounds != .none, let image = try? ELFImage(file, size: size),
+            PluginScanner.manifestText(image) == record.manifestText
+        else { throw .changed }
+        var gate = ELFGate()
+        if let problem = gate.examine(image, in: parentFolder(record.path), isTrusted: record.grounds == .place) {
+            throw PluginRefusal(.unsafeELF, problem.reason, problem.remedy)
+        }
     }
 
     private static func name(_ file: File) -> String { "/proc/self/fd/\(file.descriptor)" }
