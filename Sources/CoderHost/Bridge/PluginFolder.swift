@@ -59,7 +59,8 @@ final class PluginFolder {
             // An absolute link may lead back into the folder; through a name in it, it is opened again.
             let end = resolvedPath("\(place)/\(name)")
             if let end, parentFolder(end) == place {
-                descriptor = unsafe host_open_in_folder(folder.descriptor, String(end.dropFirst(place.utf8.count + 1)), 1)
+                descriptor = unsafe host_open_in_folder(
+                    folder.descriptor, String(end.dropFirst(place.utf8.count + 1)), 1)
             } else {
                 outside = end ?? name
                 descriptor = unsafe host_open_in_folder(folder.descriptor, name, 0)

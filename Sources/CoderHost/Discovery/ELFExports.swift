@@ -23,7 +23,8 @@ extension ELFImage {
             let binding = table[at + 4] >> 4
             let visibility = table[at + 5] & 3
             // Global, weak or unique; default or protected; of this file.
-            guard binding == 1 || binding == 2 || binding == 10, visibility == 0 || visibility == 3, u16(table, at + 6) != 0
+            guard binding == 1 || binding == 2 || binding == 10, visibility == 0 || visibility == 3,
+                u16(table, at + 6) != 0
             else { continue }
             guard let name = string(Int(u32(table, at))) else { return nil }
             if !Self.usual.contains(name) { names.append(name) }
@@ -59,7 +60,8 @@ extension ELFImage {
             }
             throw .damaged("its table of symbols is too large")
         }
-        guard let table = dynamic[4].flatMap(fileOffset) else { throw .damaged("it has no table of symbols") }  // DT_HASH
+        // DT_HASH
+        guard let table = dynamic[4].flatMap(fileOffset) else { throw .damaged("it has no table of symbols") }
         return 0..<Int(u32(try bytes(table, 8), 4))
     }
 }

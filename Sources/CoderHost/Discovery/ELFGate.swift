@@ -47,7 +47,8 @@ struct ELFGate {
         }
         guard let stack = image.segments.last(where: { $0.type == Segment.stack }) else {
             return Problem(
-                reason: "it does not say that it needs no executable stack, so the loader would make the stack executable",
+                reason:
+                    "it does not say that it needs no executable stack, so the loader would make the stack executable",
                 remedy: "link it with -z noexecstack")
         }
         if stack.flags & Segment.executable != 0 {
@@ -68,7 +69,8 @@ struct ELFGate {
 
     private mutating func libraries(of image: ELFImage, _ folder: String, _ isTrusted: Bool) -> Problem? {
         for (tag, name) in Dynamic.others where image.dynamic[tag] != nil {
-            return Problem(reason: "it has the loader put another library in front of it (\(name))", remedy: "link it anew")
+            return Problem(
+                reason: "it has the loader put another library in front of it (\(name))", remedy: "link it anew")
         }
         for name in image.needed where name.utf8.contains(UInt8(ascii: "/")) {
             guard name.hasPrefix("/") else {

@@ -40,7 +40,9 @@ struct PluginScanner {
             let names = folder.names
             let signed = Set(names.filter { $0.hasPrefix("libcoder-") && $0.hasSuffix(".so.sig") })
             for name in names where name.hasPrefix("libcoder-") && name.hasSuffix(".so") {
-                guard let record = examine(name, in: folder, directory, signed.contains("\(name).sig")) else { continue }
+                guard let record = examine(name, in: folder, directory, signed.contains("\(name).sig")) else {
+                    continue
+                }
                 // Two names of one file are one plugin.
                 if let identity = record.identity, !visitedFiles.insert(identity).inserted { continue }
                 records.append(record)
@@ -111,7 +113,8 @@ struct PluginScanner {
         record.warnings = verdict.warnings
         // Who could have put it there comes first: what it says of itself is then worth nothing.
         if let refusal = verdict.refusal, refusal.state == .untrustedPath || manifest != nil && problem == nil {
-            record.status = record.administration.isEnabled || refusal.state == .untrustedPath
+            record.status =
+                record.administration.isEnabled || refusal.state == .untrustedPath
                 ? refusal : disabled(record)
             return
         }
@@ -126,7 +129,8 @@ struct PluginScanner {
         PluginTrust.Candidate(
             path: record.path, manifest: record.manifest, file: opened.file, status: opened.status, doubt: doubt,
             folder: folder, needsOrigin: needsOrigin,
-            signature: hasSignature ? (try? OwnFile.read("\(record.path).sig")) ?? nil : nil, hasSignature: hasSignature)
+            signature: hasSignature ? (try? OwnFile.read("\(record.path).sig")) ?? nil : nil, hasSignature: hasSignature
+        )
     }
 
     /// Why somebody else could have put a file there.
@@ -155,7 +159,7 @@ struct PluginScanner {
         ]
     }
 
-    private static func status(_ failure: ELFImage.Failure) -> PluginStatus {
+    static func status(_ failure: ELFImage.Failure) -> PluginStatus {
         switch failure {
         case .notELF:
             PluginStatus(
@@ -177,7 +181,7 @@ struct PluginScanner {
     }
 
     /// The manifest and its bytes, or why there is none.
-    private static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
+    static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
         let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
         guard let note = notes.first else {
             return (

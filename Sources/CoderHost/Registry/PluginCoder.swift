@@ -10,7 +10,9 @@ struct PluginCoder: ImageCoder {
     /// The file as it was judged, or as it is now if it was replaced by another build of the same plugin.
     private func outcome() -> Result<LoadedPlugin, PluginRefusal> {
         let outcome = LoadedPlugin.load(record)
-        guard case .failure(let refusal) = outcome, refusal.isStale, let now = examineAgain(record) else { return outcome }
+        guard case .failure(let refusal) = outcome, refusal.isStale, let now = examineAgain(record) else {
+            return outcome
+        }
         guard now.status.isUsable else { return .failure(PluginRefusal(now.status)) }
         return now.manifest == record.manifest ? LoadedPlugin.load(now) : outcome
     }

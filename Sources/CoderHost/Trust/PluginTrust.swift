@@ -60,9 +60,10 @@ struct PluginTrust {
         var hash: ContentHash?
         if candidate.hasSignature {
             hash = try? ContentHash(of: candidate.file, size: candidate.status.size)
-            verdict.signature = hash.map {
-                PluginSignature.examine(candidate.signature, plugin: candidate.manifest?.id, $0, store)
-            } ?? .invalid("the file cannot be read")
+            verdict.signature =
+                hash.map {
+                    PluginSignature.examine(candidate.signature, plugin: candidate.manifest?.id, $0, store)
+                } ?? .invalid("the file cannot be read")
         }
         if let hash, verdict.signature.isValid {
             verdict.grounds = .content(hash)
@@ -94,7 +95,9 @@ struct PluginTrust {
             if isRoots, let key = candidate.folder.key, installation.contains(key) { return nil }
             return PluginStatus(
                 .unsigned, reason: verdict.signature.flaw ?? "nobody signed it, and the policy asks for that",
-                remedy: verdict.signature.key.map { "get the key \($0) from whom you trust, and: coderhost plugin trust KEY.pub" }
+                remedy: verdict.signature.key.map {
+                    "get the key \($0) from whom you trust, and: coderhost plugin trust KEY.pub"
+                }
                     ?? "coderhost plugin sign, or allow --trust owned")
         }
         guard let doubt = candidate.doubt else { return nil }

@@ -13,8 +13,16 @@ public struct TrustedKey: Sendable, Hashable {
     init(bytes: [UInt8], expires: Int?, name: String) {
         self.bytes = bytes
         self.expires = expires
-        self.name = name
+        self.name = oneLine(name)
     }
+
+    /// A day as people write it, in days since 1970; nil for what is none.
+    package static func lastDay(_ text: String) -> Int? { CivilTime.days(text) }
+    /// The last day as people write it; nil for ever.
+    package var lastDay: String? { expires.map(CivilTime.day) }
+
+    /// Whether it is the 16 digits of a key.
+    package static func isIdentifier(_ text: String) -> Bool { hexBytes(text)?.count == 8 }
 
     /// Reads a `.pub` file.
     package init?(file: [UInt8]) {

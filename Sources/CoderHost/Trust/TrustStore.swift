@@ -41,6 +41,20 @@ package final class TrustStore: Sendable {
         self.now = now
     }
 
+    /// A store that believes one key and vouches for nothing.
+    package convenience init(key: TrustedKey) {
+        self.init(folders: [])
+        content.withLock { $0 = Content(keys: [key.id: (key, "")]) }
+    }
+
+    /// What the `.sig` beside a file is worth.
+    package func signature(
+        ofFile path: String, plugin: String, _ hash: ContentHash
+    ) throws(SystemError) -> SignatureState {
+        guard let file = try OwnFile.read("\(path).sig") else { return .none }
+        return PluginSignature.examine(file, plugin: plugin, hash, self)
+    }
+
     /// What was passed over; empty before something was asked.
     package var warnings: [String] { content.withLock { $0?.warnings ?? [] } }
 
