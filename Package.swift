@@ -105,9 +105,13 @@ let package = Package(
         // 4 the two sides; neither imports the other
         .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: lean),
         .target(name: "CHostSystem"),
+        // Static, so that no command has one more library to load for what it hardly ever does.
+        .target(name: "CSignature", linkerSettings: [.linkedLibrary(":libsodium.a")]),
         .target(
             name: "CoderHost",
-            dependencies: ["CCoderPlugin", "CHostSystem", "CIsolationWire", "ImageModel", "ImageProcessing"],
+            dependencies: [
+                "CCoderPlugin", "CHostSystem", "CIsolationWire", "CSignature", "ImageModel", "ImageProcessing",
+            ],
             swiftSettings: lean),
         // the process that a plugin runs in when nobody vouches for it or its input, and what the two say to each other
         .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),

@@ -33,6 +33,9 @@ public final class CoderHost: Sendable {
     /// - Throws: `.isolationUnavailable` when there is no sandbox at all.
     public func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
 
+    /// What is odd about the trust store and the ledger of failures.
+    public var warnings: [String] { registry.snapshot.warnings + quarantine.warnings }
+
     /// Blocks until a plugin folder changes or time is up; true when something may have changed.
     ///
     /// - Concurrency: one thread.

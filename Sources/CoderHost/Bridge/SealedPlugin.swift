@@ -71,7 +71,8 @@ final class SealedPlugin: Sendable {
             let held = Self.name(original)
             path = record.needsOrigin || FileStatus.of(held)?.identity != identity ? record.path : held
             weakness =
-                record.needsOrigin ? "it finds libraries from its own place" : "this system makes no sealed copy (\(error))"
+                record.needsOrigin
+                ? "it finds libraries from its own place" : "this system makes no sealed copy (\(error))"
         }
         known = Mutex(nil)
         // In-place writing shows in the time of the file, and a copy may be half old and half new.
@@ -83,12 +84,21 @@ final class SealedPlugin: Sendable {
     /// Looks once more, after loading, at what could not be sealed.
     func confirm() throws(PluginRefusal) {
         guard weakness != nil else { return }
-        guard FileStatus.of(record.path)?.identity == record.identity, (try? ContentHash(of: file, size: size)) == (try hash())
+        guard FileStatus.of(record.path)?.identity == record.identity,
+            (try? ContentHash(of: file, size: size)) == (try hash())
         else { throw .changed }
     }
 
     /// Whether the bytes are what the record says they are.
     private func judge() throws(PluginRefusal) {
+        if case .content(let trusted) = record.grounds, try hash() != trusted { throw .changed }
+        guard record.grounds != .none, let image = try? ELFImage(file, size: size),
+            PluginScanner.manifestText(image) == record.manifestText
+        else { throw .changed }
+        var gate = ELFGate()
+        if let problem = gate.examine(image, in: parentFolder(record.path), isTrusted: record.grounds == .place) {
+            throw PluginRefusal(.unsafeELF, problem.reason, problem.remedy)
+        }
     }
 
     private static func name(_ file: File) -> String { "/proc/self/fd/\(file.descriptor)" }

@@ -59,25 +59,20 @@ final class Isolation: Sendable {
 
     /// The plugin in its own process.
     ///
-    /// - Throws: `.isolationUnavailable` when there is no program for it; `.pluginRefused`.
-    func plugin(_ record: PluginRecord) throws(CoderError) -> IsolatedPlugin {
-        guard let identity = record.identity else { throw record.refusal(record.status) }
-        if let known = plugins.withLock({ $0[identity] }) { return known }
-        guard let program = program else {
-            throw CoderError(
-                .isolationUnavailable, "no sandbox: there is no coderhost-worker",
-                hint: "install it beside coderhost, or name it in CODERHOST_WORKER")
-        }
-        let fresh: IsolatedPlugin
+    /// - Parameter program: the worker's.
+    func plugin(_ record: PluginRecord, _ program: String) -> Result<IsolatedPlugin, PluginRefusal> {
+        guard let identity = record.identity else { return .failure(PluginRefusal(record.status)) }
+        if let known = plugins.withLock({ $0[identity] }) { return .success(known) }
         do throws(PluginRefusal) {
-            fresh = try IsolatedPlugin(record, policy, quarantine, program: program)
+            let fresh = try IsolatedPlugin(record, policy, quarantine, program: program)
+            return .success(
+                plugins.withLock { plugins in
+                    if let known = plugins[identity] { return known }
+                    plugins[identity] = fresh
+                    return fresh
+                })
         } catch {
-            throw record.refusal(error.status)
-        }
-        return plugins.withLock { plugins in
-            if let known = plugins[identity] { return known }
-            plugins[identity] = fresh
-            return fresh
+            return .failure(error)
         }
     }
 
@@ -89,20 +84,23 @@ final class Isolation: Sendable {
     }
 
     /// The worker's program.
-    private var program: String? {
+    ///
+    /// - Throws: `.isolationUnavailable`.
+    func program() throws(CoderError) -> String {
         if let named = policy.workerPath { return named }
-        return IsolationPolicy.workerCandidates().first { FileStatus.of($0)?.isRegular == true }
+        if let found = IsolationPolicy.workerCandidates().first(where: { FileStatus.of($0)?.isRegular == true }) {
+            return found
+        }
+        throw CoderError(
+            .isolationUnavailable, "no sandbox: there is no coderhost-worker",
+            hint: "install it beside coderhost, or name it in CODERHOST_WORKER")
     }
 
     /// What a worker would be held back by on this system; loads nothing.
     ///
     /// - Throws: `.isolationUnavailable`.
     func probe() throws(CoderError) -> Confinement {
-        guard let program = program else {
-            throw CoderError(
-                .isolationUnavailable, "there is no coderhost-worker",
-                hint: "install it beside coderhost, or name it in CODERHOST_WORKER")
-        }
+        let program = try program()
         do throws(ZygoteFailure) {
             return try Zygote(program, nil).confinement
         } catch {

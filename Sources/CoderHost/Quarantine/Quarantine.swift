@@ -64,6 +64,15 @@ public final class Quarantine: Sendable {
         /// Milliseconds since 1970; nil while it is used.
         public var since: Int? { breaker.since }
         public var until: Int? { breaker.until }
+
+        /// `closed`, `open` or `half-open`.
+        public func word(at milliseconds: Int) -> String {
+            switch breaker.state(milliseconds) {
+            case .closed: "closed"
+            case .open: "open"
+            case .halfOpen: "half-open"
+            }
+        }
     }
 
     /// Milliseconds since 1970.
@@ -95,6 +104,8 @@ public final class Quarantine: Sendable {
         self.time = time
     }
 
+    /// Where the ledger lies; nil where there is none.
+    public var directory: String? { ledger?.folder }
     /// What is wrong with the ledger.
     public var warnings: [String] { memory.withLock { $0.warnings } }
 
@@ -140,13 +151,16 @@ public final class Quarantine: Sendable {
 
     /// The status of a plugin that is not to be used; nil when it may be, or may be tried.
     private func status(_ entry: Entry, _ now: Int) -> PluginStatus? {
-        guard case .open(let until) = entry.breaker.state(now), let last = entry.breaker.failures.last else { return nil }
-        let count = entry.failureCount
-        let how = switch last.kind {
-        case .crash: "crashed"
-        case .hang: "hung"
-        case .violation: "made a forbidden system call"
+        guard case .open(let until) = entry.breaker.state(now), let last = entry.breaker.failures.last else {
+            return nil
         }
+        let count = entry.failureCount
+        let how =
+            switch last.kind {
+            case .crash: "crashed"
+            case .hang: "hung"
+            case .violation: "made a forbidden system call"
+            }
         return PluginStatus(
             .quarantined,
             reason: "it failed \(count == 1 ? "once" : "\(count) times"); last it \(how) \(last.phase.words); "

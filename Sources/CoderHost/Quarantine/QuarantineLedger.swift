@@ -6,6 +6,8 @@ import ImageModel
 struct QuarantineLedger: Sendable {
     let folder: String
 
+    init(_ folder: String) { self.folder = folder }
+
     /// More than anybody has plugins that fail.
     private static let maxFiles = 1000
     private static let maxTime = 1 << 53

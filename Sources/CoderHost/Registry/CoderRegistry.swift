@@ -8,6 +8,8 @@ struct RegistrySnapshot: Sendable {
     var plugins: [PluginRecord]
     /// The coders of usable plugins and of the host itself.
     var coders: [any ImageCoder]
+    /// What was passed over.
+    var warnings: [String] = []
 }
 
 /// Keeps the current snapshot and renews it when a folder changed.
@@ -54,8 +56,10 @@ final class CoderRegistry: Sendable {
             state.scans += 1
             return state.scans
         }
-        let plugins = PluginScanner(configuration: configuration).scan()
-        let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: coders(plugins))
+        let scanner = PluginScanner(configuration: configuration)
+        let plugins = scanner.scan()
+        let fresh = RegistrySnapshot(
+            generation: generation, plugins: plugins, coders: coders(plugins), warnings: scanner.warnings)
         return state.withLock { state in
             // A scan that began later may have ended earlier, and has seen more.
             if let known = state.snapshot, known.generation > generation { return known }
@@ -78,7 +82,9 @@ final class CoderRegistry: Sendable {
         for record in plugins where record.status.isUsable {
             for coder in record.manifest?.coders ?? [] {
                 result.append(
-                    PluginCoder(descriptor: CoderDescriptor(coder, of: record), record: record, isolation: isolation))
+                    PluginCoder(
+                        descriptor: CoderDescriptor(coder, of: record), record: record, isolation: isolation
+                    ) { [configuration] in PluginScanner(configuration: configuration).examine(again: $0) })
             }
         }
         return result

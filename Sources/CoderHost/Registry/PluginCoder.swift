@@ -5,10 +5,12 @@ struct PluginCoder: ImageCoder {
     let descriptor: CoderDescriptor
     let record: PluginRecord
     let isolation: Isolation
+    /// Looks at the file again; nil when it is gone.
+    let examineAgain: @Sendable (PluginRecord) -> PluginRecord?
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
         let port = try place(source.origin, context, local: { () throws(CoderError) -> any DecoderPort in
-            try LocalDecoder(try loaded(), coder: descriptor.id, source: source, context: context)
+            try LocalDecoder(try present(LoadedPlugin.load), coder: descriptor.id, source: source, context: context)
         }, remote: { worker throws(CoderError) -> any DecoderPort in
             let session = WorkerSession(worker, isolation.slots, context, source: source)
             return try RemoteDecoder(session, coder: descriptor.id)
@@ -18,7 +20,7 @@ struct PluginCoder: ImageCoder {
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
         let port = try place(nil, context, local: { () throws(CoderError) -> any EncoderPort in
-            try LocalEncoder(try loaded(), coder: descriptor.id, context: context)
+            try LocalEncoder(try present(LoadedPlugin.load), coder: descriptor.id, context: context)
         }, remote: { worker throws(CoderError) -> any EncoderPort in
             let session = WorkerSession(worker, isolation.slots, context, source: nil)
             return try RemoteEncoder(session, coder: descriptor.id)
@@ -26,8 +28,19 @@ struct PluginCoder: ImageCoder {
         return ImportedEncoder(port, coder: descriptor.id)
     }
 
-    private func loaded() throws(CoderError) -> LoadedPlugin {
-        switch LoadedPlugin.load(record) {
+    /// The file as it was judged, or as it is now if it was replaced by another build of the same plugin.
+    private func present<Plugin>(
+        _ load: (PluginRecord) -> Result<Plugin, PluginRefusal>
+    ) throws(CoderError) -> Plugin {
+        var outcome = load(record)
+        if case .failure(let refusal) = outcome, refusal.isStale, let now = examineAgain(record) {
+            if !now.status.isUsable {
+                outcome = .failure(PluginRefusal(now.status))
+            } else if now.manifest == record.manifest {
+                outcome = load(now)
+            }
+        }
+        switch outcome {
         case .success(let plugin): return plugin
         case .failure(let refusal): throw record.refusal(refusal.status)
         }
@@ -59,7 +72,8 @@ struct PluginCoder: ImageCoder {
 
     /// A worker in which what the policy insists on is in force.
     private func worker(_ reason: String, _ context: SessionContext) throws(CoderError) -> Worker {
-        let plugin = try isolation.plugin(record)
+        let program = try isolation.program()
+        let plugin = try present { isolation.plugin($0, program) }
         try isolation.slots.take(context)
         do throws(CoderError) {
             let worker = try plugin.lease(context)

@@ -4,16 +4,38 @@ import ImageModel
 extension ParsedArguments {
     /// The host as the common options describe it.
     func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
+        CoderHost(configuration: try configuration(followsChanges: followsChanges))
+    }
+
+    /// The folders, limits and policy as the common options describe them.
+    func configuration(followsChanges: Bool = false) throws(UsageError) -> HostConfiguration {
         let named = all("--plugin-dir")
         for folder in named where FileStatus.of(folder)?.isDirectory != true {
             Console.error("coderhost: warning: --plugin-dir \(folder) is no folder")
         }
         var configuration = HostConfiguration(
             directories: HostConfiguration.standardDirectories(arguments: named),
-            limits: try limits(), followsChanges: followsChanges)
+            limits: try limits(), followsChanges: followsChanges, trustPolicy: try trustPolicy())
         configuration.catalogue = { Catalogue.plugins }
         configuration.isolation = try isolation()
-        return CoderHost(configuration: configuration)
+        return configuration
+    }
+
+    /// The value of `--trust`; nil leaves it to the environment.
+    private func trustPolicy() throws(UsageError) -> TrustPolicy? {
+        guard let word = value("--trust") else {
+            let set = environment("CODERHOST_TRUST") ?? ""
+            if !set.isEmpty, TrustPolicy(rawValue: set) == nil {
+                throw UsageError("CODERHOST_TRUST is \"\(set)\", which is none of \(Self.policies)")
+            }
+            return nil
+        }
+        guard let policy = TrustPolicy(rawValue: word) else {
+            throw UsageError(
+                "--trust knows \(Self.policies), not \"\(word)\"",
+                hint: OptionCheck.nearest(word, TrustPolicy.allCases.map(\.rawValue)).map { "did you mean \($0)?" })
+        }
+        return policy
     }
 
     /// The values of `--isolation` and `--workers`.
@@ -54,6 +76,8 @@ extension ParsedArguments {
         }
         return result
     }
+
+    private static let policies = TrustPolicy.allCases.map(\.rawValue).joined(separator: ", ")
 
     /// The value of `--limits`.
     func limits() throws(UsageError) -> DecodeLimits {

@@ -58,6 +58,10 @@ enum DoctorCommand: Command {
             Console.out("    \(plugin.status.state.word): \(plugin.status.reason)")
             if !plugin.status.remedy.isEmpty { Console.out("    try: \(plugin.status.remedy)") }
         }
+        for plugin in plugins where !plugin.warnings.isEmpty {
+            Console.out("  \(plugin.path)")
+            for warning in plugin.warnings { Console.out("    note: \(warning)") }
+        }
         if !missing.isEmpty {
             Console.out("  known, but not installed: \(missing.map(\.file).joined(separator: ", "))")
         }
@@ -67,6 +71,7 @@ enum DoctorCommand: Command {
             "Limits (--limits): "
                 + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
                 .joined(separator: " "))
+        for line in TrustReport(host).lines { Console.out(line) }
         Console.out(DoctorIsolation(host).summary)
         return problems.isEmpty ? .success : .unavailable
     }
@@ -96,7 +101,9 @@ enum DoctorCommand: Command {
                 "limits",
                 .object(ParsedArguments.limitNames.map { ($0.name, .integer(limits[keyPath: $0.path])) })
             ),
-            ("isolation", DoctorIsolation(host).json),
+            ("isolation", DoctorIsolation(host).json), ("trust", TrustReport(host).json),
+            ("quarantine", .array(host.quarantine.entries.map(QuarantineCommand.json))),
+            ("warnings", .array(host.warnings.map(JSONValue.string))),
         ])
     }
 }
