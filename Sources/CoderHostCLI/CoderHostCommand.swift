@@ -8,6 +8,7 @@ struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
         ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, CompareCommand.self,
         FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, DoctorCommand.self,
+        PluginCommand.self,
     ]
 
     static func main() {

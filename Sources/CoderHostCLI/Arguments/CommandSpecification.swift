@@ -34,6 +34,8 @@ struct CommandSpecification {
     var notes = ""
     /// The first operands that choose what is done.
     var verbs: [String] = []
+    /// What stands behind a verb; `FILE…` behind one that is not named.
+    var verbOperands: [String: String] = [:]
 
     /// Options that every command has.
     static let common = [
@@ -52,7 +54,7 @@ struct CommandSpecification {
     func of(_ verb: String) -> CommandSpecification {
         var result = self
         result.name = "\(name) \(verb)"
-        result.operands = "FILE…"
+        result.operands = verbOperands[verb] ?? "FILE…"
         result.examples = examples.filter { $0.command.hasPrefix("coderhost \(name) \(verb) ") }
         result.options = options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
             var option = option
