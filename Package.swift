@@ -122,8 +122,8 @@ let package = Package(
             name: "CoderConformance", dependencies: ["CCoderPlugin", "CoderHost", "ImageModel"], swiftSettings: lean),
         // 5 the command line
         .executableTarget(
-            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], swiftSettings: lean,
-            plugins: ["EmbedCatalogue"]),
+            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            exclude: ["Templates"], swiftSettings: lean, plugins: ["EmbedCatalogue"]),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: lean),
         .plugin(

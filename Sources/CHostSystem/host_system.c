@@ -64,6 +64,13 @@ int host_give_name(int descriptor, const char *path) {
     return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
 }
 
+int host_rename_exclusive(const char *from, const char *to) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return -1;
+    if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return errno = EEXIST, -1;
+    return rename(from, to);
+}
+
 int host_open_for_writing(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY); }
 
 int host_create_private(const char *path) {

@@ -40,6 +40,10 @@ int host_create_unnamed(const char *_Nonnull folder);
 /* Gives such a file a name that nothing has. The corresponding function is `linkat`; -1 on failure. */
 int host_give_name(int descriptor, const char *_Nonnull path);
 
+/* Renames to a name that nothing has. The corresponding function is `renameat2`, with RENAME_NOREPLACE; where the file
+   system has no such thing, `rename` when nothing has the name at that moment. -1 on failure. */
+int host_rename_exclusive(const char *_Nonnull from, const char *_Nonnull to);
+
 /* Opens an existing file for writing without changing it. -1 on failure. */
 int host_open_for_writing(const char *_Nonnull path);
 

@@ -5,8 +5,8 @@ import ImageModel
 enum PluginCommand: Command {
     /// One file each, `Plugin<Verb>.swift`.
     private static let verbs: [any PluginVerb.Type] = [
-        PluginTrustVerb.self, PluginUntrustVerb.self, PluginEnableVerb.self, PluginDisableVerb.self,
-        PluginSignVerb.self, PluginVerifyVerb.self, PluginKeygenVerb.self,
+        PluginNew.self, PluginTrustVerb.self, PluginUntrustVerb.self, PluginEnableVerb.self,
+        PluginDisableVerb.self, PluginSignVerb.self, PluginVerifyVerb.self, PluginKeygenVerb.self,
     ]
 
     static let specification = CommandSpecification(
