@@ -108,8 +108,10 @@ let package = Package(
         .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),
         .executableTarget(name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"]),
         // the kit that checks any plugin
+        .target(name: "CConformance"),
         .executableTarget(
-            name: "CoderConformance", dependencies: ["CCoderPlugin", "CoderHost", "ImageModel"], swiftSettings: lean),
+            name: "CoderConformance", dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "ImageModel"],
+            swiftSettings: lean),
         // 5 the command line
         .executableTarget(
             name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], swiftSettings: lean,
