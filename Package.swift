@@ -118,8 +118,10 @@ let package = Package(
         .executableTarget(
             name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"], linkerSettings: plainC),
         // the kit that checks any plugin
+        .target(name: "CConformance"),
         .executableTarget(
-            name: "CoderConformance", dependencies: ["CCoderPlugin", "CoderHost", "ImageModel"], swiftSettings: lean),
+            name: "CoderConformance", dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "ImageModel"],
+            swiftSettings: lean),
         // 5 the command line
         .executableTarget(
             name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],

@@ -1,5 +1,96 @@
-/// Checks one plugin against the contract, each test in a process of its own.
+import CoderHost
+import Glibc
+
+/// Checks one plugin against the contract, each check in a process of its own.
 @main
 enum ConformanceCommand {
-    static func main() {}
+    /// As in `sysexits.h`: the plugin cannot be judged.
+    static let unavailable: Int32 = 69
+    static let usage: Int32 = 64
+
+    static func main() {
+        Console.reportWriteErrors()
+        exit(run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    private static func run(_ words: [String]) -> Int32 {
+        var request: Request
+        do throws(Request.Failure) {
+            request = try Request(words)
+        } catch {
+            Console.error("coderhost-conformance: \(error.message)")
+            Console.error("  try: coderhost plugin check --help")
+            return usage
+        }
+        // A child stands in another folder.
+        if let path = Paths.absolute(request.plugin) { request.plugin = path }
+        if let id = request.one { OneCheck.run(id, request) }
+        let checks: [Check]
+        switch Catalogue.chosen(request.only) {
+        case .success(let chosen): checks = chosen
+        case .failure(let unknown):
+            let near = OptionCheck.nearest(unknown.word, Catalogue.all.map(\.id) + Catalogue.groups.map(\.name))
+            Console.error("coderhost: there is no check or group \(unknown.word)")
+            Console.error("  try: " + (near.map { "did you mean \($0)?" } ?? "coderhost plugin check --list"))
+            return usage
+        }
+        if request.isList {
+            Report.list(checks, as: request.output)
+            return 0
+        }
+        let file: PluginFile
+        switch PluginFile.read(request.plugin) {
+        case .success(let found): file = found
+        case .failure(let refusal): return refuse(refusal.reason, refusal.remedy, request)
+        }
+        let samples: [Sample]
+        switch Given.samples(request.samples, file.manifest) {
+        case .success(let found): samples = found
+        case .failure(let refusal): return refuse(refusal.reason, refusal.remedy, request)
+        }
+        guard let runner = Runner(request, file.manifest, samples: samples) else {
+            return refuse("no shared memory is to be had", "look at /dev/shm and at memory limits", request)
+        }
+        var report = Report(request, file)
+        for check in checks {
+            report.begin(check)
+            report.end(runner.run(check))
+        }
+        return report.finish()
+    }
+
+    private static func refuse(_ reason: String, _ remedy: String, _ request: Request) -> Int32 {
+        Console.error("coderhost: \(request.plugin) cannot be checked: \(reason)")
+        Console.error("  try: \(remedy)")
+        return unavailable
+    }
+}
+
+/// Pictures that somebody named, for the coders whose signatures they have.
+enum Given {
+    static func samples(_ paths: [String], _ manifest: PluginManifest) -> Result<[Sample], PluginFile.Refusal> {
+        var result: [Sample] = []
+        for path in paths {
+            let bytes: [UInt8]
+            do throws(SystemError) {
+                let file = try File(reading: path)
+                bytes = try file.bytes(at: 0, count: min(try file.status().size, 8 << 20))
+            } catch {
+                return .failure(
+                    PluginFile.Refusal(reason: "the sample \(path) cannot be read: \(error)", remedy: "check the path"))
+            }
+            let sniffer = FormatSniffer(head: Array(bytes.prefix(4096)), tail: Array(bytes.suffix(64)))
+            let coders = manifest.coders.filter { coder in
+                coder.formats.contains { $0.signatures.isEmpty || sniffer.score($0.signatures) != nil }
+            }
+            if coders.isEmpty {
+                return .failure(
+                    PluginFile.Refusal(
+                        reason: "the sample \(path) has no signature of its manifest",
+                        remedy: "name a picture of its format, or correct the signatures"))
+            }
+            result += coders.map { Sample(coder: $0.id, kind: .given, bytes: bytes) }
+        }
+        return .success(result)
+    }
 }

@@ -1,0 +1,96 @@
+import CConformance
+import Glibc
+
+/// How the process of a check ended.
+struct ChildEnd {
+    var exitStatus: Int?
+    var signal: Int?
+    var isLate: Bool
+    var strays: Int
+    var seconds: Double
+    var processorSeconds: Double
+    var output: [UInt8]
+    var errors: [UInt8]
+}
+
+/// The process of one check.
+enum Child {
+    /// Starts this program again and waits for it.
+    ///
+    /// - Parameters:
+    ///   - folder: its working folder.
+    /// - Returns: nil when it could not be started.
+    static func run(
+        _ arguments: [String], board: Board, samples: SharedBytes, folder: String, milliseconds: Int
+    ) -> ChildEnd? {
+        let out = unsafe kit_memory("conformance-output", 0)
+        let errors = unsafe kit_memory("conformance-errors", 0)
+        defer {
+            close(out)
+            close(errors)
+        }
+        guard out >= 0, errors >= 0 else { return nil }
+        var words = unsafe (["/proc/self/exe"] + arguments).map { unsafe strdup($0) } + [nil]
+        defer { unsafe words.forEach { unsafe free($0) } }
+        let child = unsafe words.withUnsafeMutableBufferPointer { words in
+            unsafe kit_spawn(words.baseAddress!, board.descriptor, samples.descriptor, out, errors, folder)
+        }
+        guard child >= 0 else { return nil }
+        let end = kit_wait(child, Int32(clamping: milliseconds))
+        return ChildEnd(
+            exitStatus: end.exit_status < 0 ? nil : Int(end.exit_status), signal: end.signal == 0 ? nil : Int(end.signal),
+            isLate: end.is_late != 0, strays: Int(end.strays), seconds: end.seconds,
+            processorSeconds: end.processor_seconds, output: content(out), errors: content(errors))
+    }
+
+    private static func content(_ descriptor: Int32) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 65536)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return Array(bytes.prefix(max(0, count)))
+    }
+
+    /// Sees to it that this process does not outlive the one that started it.
+    static func endWithParent() { kit_end_with_parent() }
+
+    /// Ends this process without running what anybody registered.
+    static func leave() -> Never { _exit(0) }
+
+    static func signalName(_ number: Int) -> String {
+        let names: [Int32: String] = [
+            SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGFPE: "SIGFPE",
+            SIGTRAP: "SIGTRAP", SIGKILL: "SIGKILL", SIGSYS: "SIGSYS", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
+            SIGPIPE: "SIGPIPE", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGALRM: "SIGALRM",
+        ]
+        return names[Int32(number)] ?? "signal \(number)"
+    }
+}
+
+/// An empty folder in the place for temporary things.
+enum WorkFolder {
+    static func make() -> String? {
+        let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent.isEmpty ? "/tmp" : parent)/coderhost-conformance-XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { return nil }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Names that stand in it.
+    static func entries(_ folder: String) -> [String] {
+        guard let stream = unsafe opendir(folder) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Removes it with what is in it; only files are expected there.
+    static func remove(_ folder: String) {
+        for name in entries(folder) where unsafe unlink("\(folder)/\(name)") != 0 { remove("\(folder)/\(name)") }
+        unsafe rmdir(folder)
+    }
+}

@@ -1,0 +1,153 @@
+import CCoderPlugin
+
+/// Metadata as a plugin hands it out.
+struct Blob: Hashable {
+    var kind: UInt32
+    var key: String?
+    var bytes: [UInt8]
+}
+
+/// A decoding session in the plugin, call by call.
+@safe final class Decoding: Session {
+    private let api: cpi_decoder_api
+    private let coder: Subject.Coder
+    let services: Services
+    private var handle: OpaquePointer?
+    private var input: Input?
+
+    init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape = .current) {
+        guard let decoder = coder.decoder else { return nil }
+        api = decoder
+        self.coder = coder
+        self.services = services
+        super.init(board, shape)
+    }
+
+    deinit { close() }
+
+    func open(_ options: [OptionValue] = []) -> Answer {
+        var opened: OpaquePointer?
+        let answer = unsafe withOptions(options, shape) { options in
+            unsafe run("open") { error in
+                unsafe api.open(
+                    coder.pointer, services.pointer, services.limitsPointer, options, &opened, error)
+            }
+        }
+        unsafe handle = opened
+        return answer
+    }
+
+    var isOpen: Bool { unsafe handle != nil }
+
+    /// Ends the session; harmless when it has ended.
+    func close() {
+        guard let opened = unsafe handle else { return }
+        unsafe handle = nil
+        enter("close") { unsafe api.close(opened) }
+        services.close()
+    }
+
+    private func run(
+        _ name: String, _ body: (OpaquePointer, UnsafeMutablePointer<cpi_error>) -> cpi_status
+    ) -> Answer {
+        guard let opened = unsafe handle else { return Answer(call: name, status: CPI_MISUSE) }
+        return unsafe run(name) { error in unsafe body(opened, error) }
+    }
+
+    func setSource(_ input: Input) -> Answer {
+        self.input = input
+        return unsafe run("set_source") { handle, error in unsafe api.set_source(handle, input.pointer, error) }
+    }
+
+    func readHeader() -> (Answer, cpi_image_info) {
+        var blank = cpi_image_info()
+        blank.color.size = UInt32(MemoryLayout<cpi_color>.size)
+        let info = Lent(blank, shape, appended: \.thumbnail_count)
+        info.clearFuture()
+        let answer = unsafe run("read_header") { handle, error in unsafe api.read_header(handle, info.pointer, error) }
+        check(info, "cpi_image_info")
+        return (answer, info.value)
+    }
+
+    private func check<T>(_ lent: Lent<T>, _ name: String) {
+        if !lent.isKeptTo { note(overrun: name) }
+        if !lent.hasItsSize { note(overrun: "\(name).size") }
+    }
+
+    var hasBlobs: Bool { unsafe api.blob != nil }
+
+    func blob(_ index: UInt32) -> (Answer, Blob?) {
+        guard let get = unsafe api.blob else { return (Answer(call: "blob", status: CPI_END), nil) }
+        let blob = unsafe Lent(cpi_blob(), shape)
+        let answer = unsafe run("blob") { handle, error in unsafe get(handle, index, blob.pointer, error) }
+        unsafe check(blob, "cpi_blob")
+        guard answer.status == CPI_OK else { return (answer, nil) }
+        let raw = unsafe blob.value
+        let bytes = unsafe raw.bytes.map { start in
+            unsafe Array(UnsafeBufferPointer(start: start, count: Int(clamping: min(raw.length, 1 << 26))))
+        }
+        return unsafe (
+            answer, Blob(kind: raw.kind, key: raw.key.map { unsafe String(cString: $0) }, bytes: bytes ?? [])
+        )
+    }
+
+    var hasOffers: Bool { unsafe api.offer != nil }
+
+    func offer(_ index: UInt32) -> (Answer, cpi_format_offer) {
+        guard let get = unsafe api.offer else { return (Answer(call: "offer", status: CPI_END), cpi_format_offer()) }
+        let offer = Lent(cpi_format_offer(), shape)
+        let answer = unsafe run("offer") { handle, error in unsafe get(handle, index, offer.pointer, error) }
+        check(offer, "cpi_format_offer")
+        return (answer, offer.value)
+    }
+
+    /// Nil where the decoder cannot.
+    func reducedSize(_ width: UInt32, _ height: UInt32) -> (Answer, UInt32, UInt32)? {
+        guard let reduce = unsafe api.reduced_size else { return nil }
+        var size = (width, height)
+        let answer = unsafe run("reduced_size") { handle, error in unsafe reduce(handle, &size.0, &size.1, error) }
+        return (answer, size.0, size.1)
+    }
+
+    func nextFrame() -> (Answer, cpi_frame_info) {
+        let frame = Lent(cpi_frame_info(), shape)
+        frame.clearFuture()
+        let answer = unsafe run("next_frame") { handle, error in unsafe api.next_frame(handle, frame.pointer, error) }
+        check(frame, "cpi_frame_info")
+        return (answer, frame.value)
+    }
+
+    /// Nil where the decoder cannot.
+    func seek(_ index: UInt32) -> (Answer, UInt32)? {
+        guard let seek = unsafe api.seek_frame else { return nil }
+        var place = index
+        let answer = unsafe run("seek_frame") { handle, error in unsafe seek(handle, &place, error) }
+        return (answer, place)
+    }
+
+    func decode(
+        _ surface: Surface, flags: UInt32 = 0, region: cpi_rect = cpi_rect(), reduced: (UInt32, UInt32) = (0, 0)
+    ) -> Answer {
+        let request = unsafe Lent(
+            cpi_decode_request(
+                size: 0, flags: flags, surface: surface.pointer, region: region, reduced_width: reduced.0,
+                reduced_height: reduced.1), shape)
+        return unsafe run("decode") { handle, error in
+            unsafe api.decode(handle, UnsafePointer(request.pointer), error)
+        }
+    }
+
+    /// Nil where the decoder does not say.
+    func dirty() -> (Answer, cpi_rect)? {
+        guard let dirty = unsafe api.dirty else { return nil }
+        var rect = cpi_rect()
+        let answer = unsafe run("dirty") { handle, error in unsafe dirty(handle, &rect, error) }
+        return (answer, rect)
+    }
+
+    /// Nil where the decoder has no `get`.
+    func get(_ id: String) -> ExtensionAnswer? {
+        guard let get = unsafe api.get, let opened = unsafe handle else { return nil }
+        return enter("get") { unsafe ExtensionAnswer(get(opened, id)) }
+    }
+}

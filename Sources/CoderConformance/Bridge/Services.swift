@@ -1,0 +1,182 @@
+import CCoderPlugin
+import Glibc
+import Synchronization
+
+/// The services of one session, which count everything and refuse on demand.
+@safe final class Services {
+    /// When to be difficult.
+    struct Policy {
+        /// The number of the allocation that is refused, from 0; every later one, too.
+        var failsAllocation: Int?
+        /// Only that one is refused.
+        var failsOnce = false
+        /// The number of the report of memory that is refused, from 0, and every later one.
+        var refusesBudget: Int?
+        /// The number of the poll that is answered with `stop`, from 0, and every later one.
+        var stopsAtPoll: Int?
+        var stop = CPI_CANCELLED
+    }
+
+    struct Meter {
+        var allocations = 0
+        var live: [UInt: Int] = [:]
+        var liveBytes = 0
+        var peakBytes = 0
+        var budgets = 0
+        var budget = 0
+        var peakBudget = 0
+        var refusedBudgets = 0
+        var polls = 0
+        var pollsAfterStop = 0
+        var stoppedAt: UInt64 = 0
+        var warnings: [String] = []
+        /// Something was given back that was not lent, or written behind.
+        var wrongRelease: String?
+        var hasWrongProgress = false
+        var afterClose: String?
+        /// Nanoseconds of processor time between two polls at the most.
+        var longestGap: UInt64 = 0
+        var lastPoll: UInt64 = 0
+        /// What else is to happen at a poll.
+        var isClosed = false
+    }
+
+    let policy: Policy
+    private let state: Mutex<Meter>
+    private var table: Lent<cpi_services>!
+    private var bounds: Lent<cpi_limits>!
+
+    var pointer: UnsafePointer<cpi_services> { unsafe UnsafePointer(table.pointer) }
+    var limitsPointer: UnsafePointer<cpi_limits> { unsafe UnsafePointer(bounds.pointer) }
+    var meter: Meter { state.withLock { $0 } }
+
+    /// Begins to measure the time between two polls.
+    func startClock() { state.withLock { $0.lastPoll = threadNanoseconds() } }
+    func stopClock() {
+        state.withLock { meter in
+            meter.longestGap = max(meter.longestGap, threadNanoseconds() &- meter.lastPoll)
+        }
+    }
+    func close() { state.withLock { $0.isClosed = true } }
+
+    init(_ policy: Policy = Policy(), limits: cpi_limits = cpi_limits(), shape: Shape = .current, flags: UInt32 = 0) {
+        self.policy = policy
+        state = Mutex(Meter())
+        bounds = Lent(limits, shape, appended: \.max_scans)
+        let services = unsafe cpi_services(
+            size: 0, flags: flags, ctx: Unmanaged.passUnretained(self).toOpaque(),
+            allocate: { ctx, count in unsafe Services.from(ctx).allocate(count) },
+            release: { ctx, memory in unsafe Services.from(ctx).release(memory) },
+            budget: { ctx, delta in unsafe Services.from(ctx).budget(delta) },
+            poll: { ctx in unsafe Services.from(ctx).poll() },
+            log: { ctx, severity, message in
+                let text = unsafe String(cString: message)
+                unsafe Services.from(ctx).state.withLock { meter in
+                    if severity >= CPI_LOG_WARNING { meter.warnings.append(text) }
+                    if meter.isClosed { meter.afterClose = "log" }
+                }
+            },
+            progress: { ctx, done, total in
+                unsafe Services.from(ctx).state.withLock { if done > total { $0.hasWrongProgress = true } }
+            },
+            now: { _ in wallNanoseconds() }, thread_hint: { _ in 2 })
+        unsafe table = Lent(services, shape, appended: \.now)
+    }
+
+    private static func from(_ ctx: UnsafeMutableRawPointer?) -> Services {
+        unsafe Unmanaged<Services>.fromOpaque(ctx!).takeUnretainedValue()
+    }
+
+    // MARK: What the plugin calls
+
+    private static let frame = 16
+    private static let pattern: UInt8 = 0xA5
+
+    private func allocate(_ count: UInt64) -> UnsafeMutableRawPointer? {
+        unsafe state.withLock { meter in
+            let number = meter.allocations
+            meter.allocations += 1
+            if meter.isClosed { meter.afterClose = "allocate" }
+            if let first = policy.failsAllocation, policy.failsOnce ? number == first : number >= first { return nil }
+            let limit = bounds.value.max_total_alloc
+            guard let size = Int(exactly: count), size < 1 << 40,
+                limit == 0 || meter.liveBytes + meter.budget + size <= Int(clamping: limit),
+                let memory = unsafe malloc(size + 2 * Self.frame)
+            else { return nil }
+            // Nothing is zero by accident, and what is written behind the end is seen.
+            unsafe memset(memory, Int32(Self.pattern), size + 2 * Self.frame)
+            let start = unsafe memory + Self.frame
+            meter.live[UInt(bitPattern: start)] = size
+            meter.liveBytes += size
+            meter.peakBytes = max(meter.peakBytes, meter.liveBytes)
+            return unsafe start
+        }
+    }
+
+    private func release(_ memory: UnsafeMutableRawPointer?) {
+        guard let memory = unsafe memory else { return }
+        state.withLock { meter in
+            if meter.isClosed { meter.afterClose = "release" }
+            guard let size = meter.live.removeValue(forKey: UInt(bitPattern: memory)) else {
+                meter.wrongRelease = "it released memory that allocate had not given, or that was released before"
+                return
+            }
+            meter.liveBytes -= size
+            for at in 0..<Self.frame {
+                let before = unsafe (memory - Self.frame).load(fromByteOffset: at, as: UInt8.self)
+                let behind = unsafe (memory + size).load(fromByteOffset: at, as: UInt8.self)
+                if before != Self.pattern || behind != Self.pattern {
+                    meter.wrongRelease = "it wrote beside a block of \(size) bytes that it had allocated"
+                }
+            }
+            unsafe free(memory - Self.frame)
+        }
+    }
+
+    private func budget(_ delta: Int64) -> cpi_status {
+        state.withLock { meter in
+            if delta > 0 {
+                let number = meter.budgets
+                meter.budgets += 1
+                let limit = bounds.value.max_total_alloc
+                let isOver = limit > 0 && meter.liveBytes + meter.budget + Int(delta) > Int(clamping: limit)
+                if isOver || policy.refusesBudget.map({ number >= $0 }) == true {
+                    meter.refusedBudgets += 1
+                    return CPI_LIMIT
+                }
+            }
+            meter.budget += Int(delta)
+            meter.peakBudget = max(meter.peakBudget, meter.budget)
+            return CPI_OK
+        }
+    }
+
+    private func poll() -> cpi_status {
+        state.withLock { meter in
+            let now = threadNanoseconds()
+            if meter.lastPoll > 0, now > meter.lastPoll {
+                meter.longestGap = max(meter.longestGap, now - meter.lastPoll)
+            }
+            meter.lastPoll = now
+            if meter.isClosed { meter.afterClose = "poll" }
+            let number = meter.polls
+            meter.polls += 1
+            guard let first = policy.stopsAtPoll, number >= first else { return CPI_CONTINUE }
+            if meter.stoppedAt == 0 { meter.stoppedAt = wallNanoseconds() } else { meter.pollsAfterStop += 1 }
+            return policy.stop
+        }
+    }
+}
+
+private func nanoseconds(_ clock: clockid_t) -> UInt64 {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
+
+/// The clock of `cpi_services.now`.
+func wallNanoseconds() -> UInt64 { nanoseconds(CLOCK_MONOTONIC) }
+/// Processor time of this thread, so that a busy machine does not count.
+func threadNanoseconds() -> UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
+/// Processor time of this process.
+func processNanoseconds() -> UInt64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }

@@ -1,0 +1,130 @@
+import CCoderPlugin
+import Glibc
+
+/// What one call answered.
+struct Answer {
+    var call: String
+    var status: cpi_status
+    var code: cpi_status = CPI_OK
+    var message = ""
+    var limitID: UInt32 = 0
+    var allowed: UInt64 = 0
+    var requested: UInt64 = 0
+    /// What is wrong with the error that came with it.
+    var objection: String?
+
+    var isFailure: Bool { status < 0 }
+    var text: String { "\(call) answered \(statusName(status))" + (message.isEmpty ? "" : ": \(message)") }
+}
+
+/// What decoding and encoding sessions share: how a call is made.
+@safe class Session {
+    let board: Board
+    let shape: Shape
+    private var serial = 0
+    /// The first struct that was written behind its end.
+    private(set) var overrun: String?
+
+    init(_ board: Board, _ shape: Shape) {
+        self.board = board
+        self.shape = shape
+    }
+
+    func note(overrun what: String) { if overrun == nil { overrun = what } }
+
+    /// Makes one call.
+    func run(_ name: String, _ body: (UnsafeMutablePointer<cpi_error>) -> cpi_status) -> Answer {
+        let error = Lent(cpi_error(), shape)
+        error.clearFuture()
+        let status = enter(name) { unsafe body(error.pointer) }
+        var answer = Answer(call: name, status: status)
+        if !error.isKeptTo { note(overrun: "cpi_error") }
+        if status < 0 {
+            let raw = error.value
+            let message = fixedText(raw.message)
+            answer.code = raw.code
+            answer.message = message.text
+            answer.limitID = raw.limit_id
+            answer.allowed = raw.limit_allowed
+            answer.requested = raw.limit_requested
+            if raw.code != status {
+                answer.objection = "\(name) answered \(statusName(status)), its error has the code \(statusName(raw.code))"
+            } else if !message.ends || !fixedText(raw.domain).ends || !fixedText(raw.feature).ends {
+                answer.objection = "\(name): a text of its error does not end within its field"
+            } else if message.text.isEmpty {
+                answer.objection = "\(name) answered \(statusName(status)) and said nothing about it"
+            } else if raw.reserved != 0 {
+                answer.objection = "\(name): cpi_error.reserved is not zero"
+            }
+        }
+        if status > CPI_PARTIAL || status < CPI_TRUNCATED {
+            answer.objection = "\(name) answered the status \(status), which means nothing"
+        }
+        return answer
+    }
+
+    /// Calls into the plugin and sees to it that it comes back where it was called.
+    func enter<R>(_ name: String, _ body: () -> R) -> R {
+        board.call = name
+        serial += 1
+        let mine = serial
+        let result = body()
+        if serial != mine {
+            // The stack below cannot be trusted any more.
+            board.finish(
+                Record.of(
+                    .fault(
+                        "\(name) came back a second time, while another function was running: a longjmp left it",
+                        .noEscape, try: "catch it inside the function that the host calls"), note: ""))
+            _exit(0)
+        }
+        board.call = ""
+        return result
+    }
+}
+
+/// A value of an option.
+struct OptionValue {
+    var key: String
+    var type: UInt32
+    var integer: Int64 = 0
+    var real: Double = 0
+    var text: String?
+    var flags: UInt32 = 0
+}
+
+/// Lends options for one call; what they point to is gone, and overwritten, afterwards.
+func withOptions<R>(_ values: [OptionValue], _ shape: Shape, _ body: (UnsafePointer<cpi_options>?) -> R) -> R {
+    if values.isEmpty { return body(nil) }
+    let gap = shape == .future ? 32 : 0
+    let stride = unsafe MemoryLayout<cpi_option>.stride + gap
+    let items = UnsafeMutableRawPointer.allocate(byteCount: stride * values.count, alignment: 16)
+    unsafe memset(items, 0x5A, stride * values.count)
+    var texts: [UnsafeMutablePointer<CChar>] = unsafe []
+    for (index, value) in values.enumerated() {
+        let key = unsafe strdup(value.key)!
+        unsafe texts.append(key)
+        var option = unsafe cpi_option(
+            size: UInt32(MemoryLayout<cpi_option>.size + gap), type: value.type, flags: value.flags, reserved: 0,
+            key: UnsafePointer(key), integer: value.integer, real: value.real, bytes: nil, length: 0)
+        if let text = value.text {
+            let copy = unsafe strdup(text)!
+            unsafe texts.append(copy)
+            unsafe option.bytes = UnsafeRawPointer(copy).assumingMemoryBound(to: UInt8.self)
+            unsafe option.length = UInt64(text.utf8.count)
+        }
+        unsafe (items + index * stride).storeBytes(of: option, as: cpi_option.self)
+    }
+    let all = unsafe Lent(
+        cpi_options(
+            size: 0, count: UInt32(values.count), stride: UInt64(stride),
+            items: UnsafePointer(items.assumingMemoryBound(to: cpi_option.self))), shape)
+    let result = unsafe body(UnsafePointer(all.pointer))
+    unsafe memset(items, 0xA5, stride * values.count)
+    unsafe texts.forEach { text in
+        unsafe memset(text, 0xA5, strlen(text))
+        unsafe free(text)
+    }
+    unsafe items.deallocate()
+    return result
+}

@@ -1,0 +1,3 @@
+enum FramesChecks {
+    static let first: [Check] = []
+}

@@ -1,0 +1,137 @@
+import CCoderPlugin
+
+/// How pictures are to be encoded.
+struct EncodeSetup {
+    var shape = Shape.current
+    var policy = Services.Policy()
+    var limits = DecodeSetup.roomyLimits
+    var layout = SurfaceLayout()
+    var options: [OptionValue] = []
+    var blobs: [Blob] = []
+    /// Exif; 0 = nothing is said.
+    var orientation: UInt32 = 0
+    var color: cpi_color?
+    /// Bytes that the output takes.
+    var room: Int?
+    var refusal = CPI_LIMIT
+    /// Tenths of seconds, of each frame.
+    var durations: [UInt32] = []
+    var loops: UInt64 = 0
+}
+
+/// What came of encoding.
+struct EncodeOutcome {
+    var bytes: [UInt8] = []
+    var format = cpi_pixel_format()
+    var failure: Answer?
+    var objection: String?
+    var overrun: String?
+    /// What add_blob answered to each.
+    var blobAnswers: [cpi_status] = []
+    var hasWrongPlace = false
+    var meter = Services.Meter()
+}
+
+extension Workshop {
+    /// Encodes one picture, or the frames of an animation, from the first call to the last.
+    func encode(
+        _ coder: Subject.Coder, _ pictures: [Picture], _ setup: EncodeSetup = EncodeSetup()
+    ) throws(Stop) -> EncodeOutcome {
+        let services = Services(setup.policy, limits: setup.limits, shape: setup.shape)
+        guard let session = Encoding(coder, services, board, setup.shape) else {
+            throw .skip("\(coder.id) does not encode")
+        }
+        var outcome = EncodeOutcome()
+        services.startClock()
+        try Self.run(session, pictures, setup, &outcome)
+        services.stopClock()
+        if let output = session.output {
+            outcome.bytes = output.bytes
+            outcome.hasWrongPlace = output.hasWrongPlace
+        }
+        session.close()
+        outcome.overrun = session.overrun
+        outcome.meter = services.meter
+        return outcome
+    }
+
+    /// The facts of pictures, as a host tells them.
+    static func facts(_ pictures: [Picture], _ setup: EncodeSetup = EncodeSetup()) -> cpi_image_info {
+        let first = pictures[0]
+        var info = cpi_image_info()
+        info.width = UInt32(first.width)
+        info.height = UInt32(first.height)
+        info.bit_depth = 8
+        info.frame_count = UInt32(pictures.count)
+        info.flags = CPI_IMAGE_FRAME_COUNT_KNOWN | (first.hasAlpha ? CPI_IMAGE_HAS_ALPHA : 0)
+        if pictures.count > 1 {
+            info.flags |= CPI_IMAGE_ANIMATED
+            info.loop_kind = setup.loops == 0 ? CPI_LOOPS_INFINITE : CPI_LOOPS_COUNT
+            info.loop_count = setup.loops
+        }
+        info.orientation = setup.orientation
+        info.color = setup.color ?? cpi_color()
+        info.color.size = UInt32(MemoryLayout<cpi_color>.size)
+        info.native = cpi_pixel_format(
+            channels: first.hasAlpha ? CPI_CHANNELS_RGBA : CPI_CHANNELS_RGB, numeric: CPI_NUMERIC_UNORM, bits: 8,
+            alpha: first.hasAlpha ? CPI_ALPHA_STRAIGHT : CPI_ALPHA_NONE, reserved: 0)
+        return info
+    }
+
+    private static func run(
+        _ session: Encoding, _ pictures: [Picture], _ setup: EncodeSetup, _ outcome: inout EncodeOutcome
+    ) throws(Stop) {
+        func take(_ answer: Answer) -> Bool {
+            if outcome.objection == nil { outcome.objection = answer.objection }
+            if answer.isFailure { outcome.failure = answer }
+            return answer.isFailure
+        }
+        if take(session.open(setup.options)) { return }
+        guard session.isOpen else {
+            throw .fault("open answered CPI_OK and no encoder", .encoder, try: "store the session in *encoder")
+        }
+        var info = facts(pictures, setup)
+        var offers: [cpi_pixel_format] = []
+        for index in 0..<UInt32(40) {
+            let (answer, format) = session.accept(info, index)
+            if take(answer) { return }
+            if answer.status == CPI_END { break }
+            if let objection = format.objection {
+                throw .fault("accept offers a pixel format that does not exist (\(objection))", .accept,
+                    try: "offer formats of cpi/image.h")
+            }
+            offers.append(format)
+            if index == 39 { throw .fault("accept never answers CPI_END", .offerEnd, try: "count the formats") }
+        }
+        guard let format = offers.first(where: { $0.isEqual(info.native) }) ?? offers.first else {
+            throw .fault("accept offers no pixel format for \(info.native.text)", .accept, try: "offer at least one")
+        }
+        info.native = format
+        outcome.format = format
+        if take(session.begin(info, Output(room: setup.room, refusal: setup.refusal, shape: setup.shape))) { return }
+        for blob in setup.blobs {
+            let answer = session.add(blob)
+            outcome.blobAnswers.append(answer.status)
+            if answer.status != CPI_UNSUPPORTED, take(answer) { return }
+        }
+        for (index, picture) in pictures.enumerated() {
+            let surface = Surface(
+                format, width: picture.width, height: picture.height, layout: setup.layout, shape: setup.shape)
+            surface.pixels = picture.pixels(format)
+            var frame = cpi_frame_info()
+            frame.index = UInt32(index)
+            frame.flags = CPI_FRAME_INDEPENDENT | (picture.hasAlpha ? CPI_FRAME_HAS_ALPHA : 0)
+            frame.rect = cpi_rect(x: 0, y: 0, width: info.width, height: info.height)
+            if pictures.count > 1 {
+                let tenths = index < setup.durations.count ? setup.durations[index] : 1
+                frame.duration = cpi_rational(numerator: tenths, denominator: 10)
+            }
+            if take(session.add(frame, surface)) { return }
+        }
+        let answer = session.finish()
+        if take(answer) { return }
+        if answer.status != CPI_OK {
+            throw .fault(answer.text, .finish, try: "finish answers CPI_OK or an error")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/// What the kit is asked for.
+struct Request {
+    enum Output { case text, json, junit }
+
+    var plugin = ""
+    var output = Output.text
+    var only: [String] = []
+    var isList = false
+    var onlyFailed = false
+    var samples: [String] = []
+    var isInProcess = false
+    var effort = Effort.quick
+    /// Seconds that a check may take.
+    var timeout = 60
+    /// The check that this process is for.
+    var one: String?
+
+    struct Failure: Error {
+        var message: String
+    }
+
+    init(_ words: [String]) throws(Failure) {
+        var rest = words[...]
+        func value(_ name: String) throws(Failure) -> String {
+            guard let word = rest.popFirst() else { throw Failure(message: "\(name) needs a value") }
+            return word
+        }
+        var operands: [String] = []
+        while let word = rest.popFirst() {
+            switch word {
+            case "--json": output = .json
+            case "--junit": output = .junit
+            case "--list": isList = true
+            case "--only-failed": onlyFailed = true
+            case "--in-process": isInProcess = true
+            case "--only": only += try value(word).split(separator: ",").map(String.init)
+            case "--sample": samples.append(try value(word))
+            case "--one": one = try value(word)
+            case "--effort":
+                let name = try value(word)
+                guard let known = Effort(rawValue: name) else { throw Failure(message: "--effort is quick or full") }
+                effort = known
+            case "--timeout":
+                guard let seconds = Int(try value(word)), (1...3600).contains(seconds) else {
+                    throw Failure(message: "--timeout is a number of seconds from 1 to 3600")
+                }
+                timeout = seconds
+            case _ where word.hasPrefix("--"): throw Failure(message: "there is no option \(word)")
+            default: operands.append(word)
+            }
+        }
+        guard operands.count == 1 || isList && operands.isEmpty else {
+            throw Failure(message: "one plugin is checked at a time")
+        }
+        plugin = operands.first ?? ""
+    }
+}

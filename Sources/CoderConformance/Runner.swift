@@ -1,0 +1,146 @@
+import CoderHost
+
+/// Makes checks, each in a process of its own, and judges how these end.
+final class Runner {
+    let request: Request
+    let manifest: PluginManifest
+    private let shared: SharedBytes
+    private(set) var samples: [Sample]
+    private var verdicts: [String: Verdict] = [:]
+    /// Whether the kernel refused to refuse system calls.
+    private var ticket = wallNanoseconds()
+
+    init?(_ request: Request, _ manifest: PluginManifest, samples: [Sample]) {
+        guard let shared = SharedBytes() else { return nil }
+        self.request = request
+        self.manifest = manifest
+        self.shared = shared
+        self.samples = samples
+        shared.bytes = SampleArchive.pack(samples)
+    }
+
+    func run(_ check: Check) -> CheckResult {
+        var result = CheckResult(check: check, verdict: .passed)
+        if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
+            !(missing == "lifecycle.encode" && verdicts[missing] == .skipped)
+        {
+            result.verdict = .skipped
+            result.what =
+                verdicts[missing] == .skipped ? "\(missing) was skipped" : "\(missing) did not pass, so this says nothing"
+        } else if request.isInProcess {
+            InProcess.run(check, self, &result)
+        } else {
+            runApart(check, &result)
+        }
+        verdicts[check.id] = result.verdict
+        return result
+    }
+
+    /// Takes over the pictures that a check made.
+    func take(_ made: [Sample]) {
+        let known = Set(samples.map { "\($0.coder) \($0.kind)" })
+        samples += made.filter { !known.contains("\($0.coder) \($0.kind)") }
+        shared.bytes = SampleArchive.pack(samples)
+    }
+
+    private func runApart(_ check: Check, _ result: inout CheckResult) {
+        var notes: [String] = []
+        for _ in 0..<check.processes where result.verdict == .passed {
+            ticket &+= 1
+            guard let board = Board(ticket: ticket), let folder = WorkFolder.make() else {
+                result.verdict = .skipped
+                result.what = "no process could be prepared"
+                return
+            }
+            defer { WorkFolder.remove(folder) }
+            let arguments = ["--one", check.id, request.plugin, "--effort", request.effort.rawValue]
+            guard
+                let end = Child.run(
+                    arguments, board: board, samples: shared, folder: folder, milliseconds: request.timeout * 1000)
+            else {
+                result.verdict = .skipped
+                result.what = "no process could be started"
+                return
+            }
+            result.seconds += end.seconds
+            result.processorSeconds += end.processorSeconds
+            judge(check, board, end, WorkFolder.entries(folder), &result, &notes)
+            if check.id == "lifecycle.encode" { take(SampleArchive.unpack(shared.bytes)) }
+        }
+        if result.verdict == .passed, let first = notes.first, let other = notes.first(where: { $0 != first }) {
+            _ = other
+            result.verdict = .failed
+            result.what = "two processes came to different results"
+            result.rule = .sameBytes
+            result.remedy = "look for what depends on addresses, on time or on memory that is not set"
+        }
+    }
+
+    private func judge(
+        _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String], _ result: inout CheckResult,
+        _ notes: inout [String]
+    ) {
+        func fail(_ verdict: Verdict, _ what: String, _ rule: Rule, _ remedy: String) {
+            result.verdict = verdict
+            result.what = what
+            result.rule = rule
+            result.remedy = remedy
+        }
+        let coder = board.coder
+        let call = board.call
+        let place = (call.isEmpty ? "between two calls" : "in \(call)") + (coder.isEmpty ? "" : " of \(coder)")
+        guard let text = board.text(for: ticket), let record = Record(text), end.signal == nil || !call.isEmpty else {
+            result.call = call
+            if end.isLate {
+                fail(
+                    .hung, "it did not come back within \(request.timeout) s \(place)", .poll,
+                    "call poll, and leave when it does not answer CPI_CONTINUE; look for a loop that bad input keeps going"
+                )
+            } else if let signal = end.signal {
+                result.signal = signal
+                let crash = check.crash
+                fail(
+                    .crashed, "\(Child.signalName(signal)) \(place)" + (crash.map { ": \($0.what)" } ?? ""),
+                    crash?.rule ?? .noEscape,
+                    crash?.remedy ?? "run it under a debugger: coderhost plugin check --in-process --only \(check.id)")
+            } else {
+                fail(
+                    .crashed, "it ended the process with status \(end.exitStatus ?? 0) \(place)", .noEscape,
+                    "answer an error; a plugin never calls exit")
+            }
+            return
+        }
+        if end.isLate {
+            result.call = call
+            fail(
+                .hung, "the process did not end within \(request.timeout) s after the last session", .hygiene,
+                "look for threads that are waited for at the end")
+            return
+        }
+        if record.verdict == .skipped {
+            result.verdict = .skipped
+            result.what = record.what
+            return
+        }
+        if record.verdict == .failed, let rule = record.rule {
+            fail(.failed, record.what, rule, record.remedy)
+            return
+        }
+        if let signal = end.signal {
+            result.signal = signal
+            fail(
+                .crashed, "\(Child.signalName(signal)) at the end of the process", .hygiene,
+                "look for what runs at exit, and for threads")
+            return
+        }
+        notes.append(record.note)
+        outside(check, board, end, leftovers, fail)
+    }
+
+    /// What is only seen from outside; each in the one check that is about it.
+    private func outside(
+        _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String],
+        _ fail: (Verdict, String, Rule, String) -> Void
+    ) {
+    }
+}

@@ -1,0 +1,416 @@
+/*
+ * plugin.h - a plugin that keeps the whole contract, for a format as simple as can be. Each file beside it defines one
+ * of the macros below and so breaks one rule; the conformance kit has to find it with the check that is meant for it.
+ *
+ *     header   "flt!" | width 2 | height 2, big-endian | channels 1: 3 or 4
+ *     pixels   row by row from the top
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <coder_plugin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef MANIFEST_THREADS
+#define MANIFEST_THREADS "0"
+#endif
+#ifndef MANIFEST_VERSION
+#define MANIFEST_VERSION "1.0.0"
+#endif
+#ifndef MANIFEST_METADATA
+#define MANIFEST_METADATA ""
+#endif
+#ifndef SIGNATURE
+#define SIGNATURE "666c7421"
+#endif
+CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin\", \"version\": \"" MANIFEST_VERSION "\" },"
+    " \"abi\": { \"major\": 1, \"minor_built\": 1, \"minor_needed\": 0 }, \"concurrency\": \"any\","
+    " \"isolation\": { \"threads\": " MANIFEST_THREADS " }, \"coders\": [ { \"id\": \"org.example.faulty\","
+    " \"roles\": [\"decode\", \"encode\"], \"metadata\": [" MANIFEST_METADATA "],"
+    " \"formats\": [ { \"id\": \"faulty\", \"extensions\": [\"flt\"],"
+    " \"signatures\": [ { \"all\": [ { \"at\": 0, \"bytes\": \"" SIGNATURE "\" } ] } ] } ] } ] }");
+
+/* Where a fault can stand: statements, empty in a plugin that has none there. */
+#ifndef ON_INIT
+#define ON_INIT
+#endif
+#ifndef ON_OPEN
+#define ON_OPEN
+#endif
+#ifndef ON_CLOSE
+#define ON_CLOSE
+#endif
+#ifndef ON_SET_SOURCE
+#define ON_SET_SOURCE
+#endif
+#ifndef ON_DECODE
+#define ON_DECODE
+#endif
+#ifndef AFTER_ROW /* `row` and `bytes` */
+#define AFTER_ROW
+#endif
+#ifndef AFTER_DECODE
+#define AFTER_DECODE
+#endif
+/* What is answered instead of the truth. */
+#ifndef POLL
+#define POLL(services) ((services)->poll((services)->ctx))
+#endif
+#ifndef FRAME_WIDTH
+#define FRAME_WIDTH(width) (width)
+#endif
+#ifndef KEEPS_LIMITS
+#define KEEPS_LIMITS 1
+#endif
+#ifndef KEEPS_FAILURE
+#define KEEPS_FAILURE 1
+#endif
+#ifndef RELEASES
+#define RELEASES 1
+#endif
+#ifndef SURVIVES_NO_MEMORY
+#define SURVIVES_NO_MEMORY 1
+#endif
+#ifndef SAMPLE
+#define SAMPLE(value) (value)
+#endif
+#ifndef WHEN_SHORT /* the answer to a file that ends too early */
+#define WHEN_SHORT CPI_TRUNCATED
+#endif
+#ifndef STRUCT_SIZE /* bytes of a struct that the host handed over to be filled */
+#define STRUCT_SIZE(theirs, ours) ((theirs) < (ours) ? (theirs) : (ours))
+#endif
+#ifndef EXTENSION
+#define EXTENSION(id) NULL
+#endif
+#ifndef REPORTED_VERSION
+#define REPORTED_VERSION MANIFEST_VERSION
+#endif
+
+enum { HEADER_BYTES = 9, ROWS_PER_POLL = 64 };
+enum { OPENED = 1, SOURCED = 2, HEADER = 4, FRAME = 8, DECODED = 16, BEGUN = 32, FRAMED = 64, FINISHED = 128 };
+
+typedef struct session {
+    const cpi_services *services;
+    cpi_limits          limits;
+    unsigned            state;
+    cpi_error           failure;
+} session;
+
+static void copy_struct(void *to, const void *from) {
+    uint32_t theirs, ours;
+    memcpy(&theirs, to, sizeof theirs);
+    memcpy(&ours, from, sizeof ours);
+    uint32_t count = STRUCT_SIZE(theirs, ours);
+    if (count > 4) memcpy((char *)to + 4, (const char *)from + 4, count - 4);
+}
+
+/* Reads a struct of the host, which may be shorter. */
+static void read_struct(void *to, uint32_t ours, const void *from) {
+    uint32_t theirs;
+    memcpy(&theirs, from, sizeof theirs);
+    memset(to, 0, ours);
+    memcpy(to, from, theirs < ours ? theirs : ours);
+}
+
+static cpi_status fail_limit(session *s, cpi_error *error, cpi_status code, const char *text, uint32_t id,
+                             uint64_t allowed, uint64_t requested) {
+    cpi_error failure = {.size = sizeof failure, .code = code, .limit_id = id, .limit_allowed = allowed,
+                         .limit_requested = requested};
+    snprintf(failure.message, sizeof failure.message, "%s", text);
+    copy_struct(error, &failure);
+    if (s && KEEPS_FAILURE) s->failure = failure;
+    return code;
+}
+
+static cpi_status fail(session *s, cpi_error *error, cpi_status code, const char *text) {
+    return fail_limit(s, error, code, text, 0, 0, 0);
+}
+
+static cpi_status enter(session *s, unsigned states, cpi_error *error) {
+    if (s->failure.code < 0) {
+        copy_struct(error, &s->failure);
+        return s->failure.code;
+    }
+    return s->state & states ? CPI_OK : fail(s, error, CPI_MISUSE, "the call is out of sequence");
+}
+
+static cpi_status go_on(session *s, cpi_error *error) {
+    cpi_status answer = POLL(s->services);
+    return answer == CPI_CONTINUE ? CPI_OK : fail(s, error, answer, "the host asked to stop");
+}
+
+static cpi_status check_options(const cpi_options *options, cpi_error *error) {
+    for (uint32_t i = 0; options && i < options->count; i++) {
+        const cpi_option *option = (const void *)((const char *)options->items + i * options->stride);
+        if (option->flags & 0xffff0000u) return fail(NULL, error, CPI_UNSUPPORTED, "an unknown flag");
+        if (!(option->flags & CPI_OPTION_HINT)) return fail(NULL, error, CPI_INVALID_ARGUMENT, "there are no options");
+    }
+    return CPI_OK;
+}
+
+static void *open_session(size_t count, const cpi_services *services, const cpi_limits *limits,
+                          const cpi_options *options, cpi_status *status, cpi_error *error) {
+    if ((*status = check_options(options, error)) != CPI_OK) return NULL;
+    if (services->flags & 0xffff0000u) {
+        *status = fail(NULL, error, CPI_UNSUPPORTED, "the services have an unknown flag");
+        return NULL;
+    }
+    ON_OPEN
+    session *s = services->allocate(services->ctx, count);
+    if (!s && SURVIVES_NO_MEMORY) {
+        *status = fail(NULL, error, CPI_NO_MEMORY, "no memory for a session");
+        return NULL;
+    }
+    memset(s, 0, count);
+    s->services = services;
+    s->state    = OPENED;
+    read_struct(&s->limits, sizeof s->limits, limits);
+    return s;
+}
+
+static void close_session(session *s) {
+    ON_CLOSE
+    if (RELEASES) s->services->release(s->services->ctx, s);
+}
+
+static const cpi_pixel_format rgb = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0};
+static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0};
+
+/* ---- decoding ---------------------------------------------------------------------------------------------------- */
+
+struct cpi_decoder {
+    session           base;
+    const cpi_source *source;
+    uint32_t          width, height, channels, rows_done;
+};
+
+static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
+                               const cpi_options *options, cpi_decoder **decoder, cpi_error *error) {
+    cpi_status status = CPI_OK;
+    (void)coder;
+    *decoder = open_session(sizeof **decoder, services, limits, options, &status, error);
+    return status;
+}
+
+static void close_decoder(cpi_decoder *d) { close_session(&d->base); }
+
+static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error *error) {
+    cpi_status status = enter(&d->base, OPENED, error);
+    if (status != CPI_OK) return status;
+    d->source     = source;
+    d->base.state = SOURCED;
+    ON_SET_SOURCE
+    return CPI_OK;
+}
+
+/* Copies exactly `count` bytes; CPI_NEED_INPUT or an error when they are not there. */
+static cpi_status take(cpi_decoder *d, uint64_t offset, uint8_t *buffer, uint64_t count, cpi_error *error) {
+    int32_t    complete = d->source->complete(d->source->ctx);
+    uint64_t   copied   = 0;
+    cpi_status status   = d->source->read_at(d->source->ctx, offset, buffer, count, &copied);
+    if (status < 0) return fail(&d->base, error, status, "the source cannot be read");
+    if (copied == count) return CPI_OK;
+    if (!complete) return CPI_NEED_INPUT;
+    return WHEN_SHORT < 0 ? fail(&d->base, error, WHEN_SHORT, "the file ends too early") : WHEN_SHORT;
+}
+
+static cpi_status check_size(cpi_decoder *d, cpi_error *error) {
+    const cpi_limits *limits = &d->base.limits;
+    const uint64_t    pixels = (uint64_t)d->width * d->height;
+    if (!KEEPS_LIMITS) return CPI_OK;
+    if (limits->max_width && d->width > limits->max_width)
+        return fail_limit(&d->base, error, CPI_LIMIT, "too wide", CPI_LIMIT_WIDTH, limits->max_width, d->width);
+    if (limits->max_height && d->height > limits->max_height)
+        return fail_limit(&d->base, error, CPI_LIMIT, "too high", CPI_LIMIT_HEIGHT, limits->max_height, d->height);
+    if (limits->max_pixels && pixels > limits->max_pixels)
+        return fail_limit(&d->base, error, CPI_LIMIT, "too many pixels", CPI_LIMIT_PIXELS, limits->max_pixels, pixels);
+    return CPI_OK;
+}
+
+static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
+    uint8_t    b[HEADER_BYTES];
+    cpi_status status = enter(&d->base, SOURCED, error);
+    if (status != CPI_OK) return status;
+    if ((status = take(d, 0, b, sizeof b, error)) != CPI_OK) return status;
+    if (memcmp(b, "flt!", 4) != 0) return fail(&d->base, error, CPI_NOT_MINE, "it begins otherwise");
+    d->width    = (uint32_t)b[4] << 8 | b[5];
+    d->height   = (uint32_t)b[6] << 8 | b[7];
+    d->channels = b[8];
+    if (d->width == 0 || d->height == 0) return fail(&d->base, error, CPI_CORRUPT, "no pixels");
+    if (d->channels != 3 && d->channels != 4) return fail(&d->base, error, CPI_CORRUPT, "neither 3 nor 4 channels");
+    if ((status = check_size(d, error)) != CPI_OK) return status;
+    const cpi_image_info mine = {
+        .size = sizeof mine, .flags = CPI_IMAGE_FRAME_COUNT_KNOWN | (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0),
+        .width = d->width, .height = d->height, .bit_depth = 8, .frame_count = 1,
+        .native = d->channels == 4 ? rgba : rgb, .color = {.size = sizeof mine.color},
+    };
+    copy_struct(info, &mine);
+    d->base.state = HEADER;
+    return CPI_OK;
+}
+
+static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *error) {
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK) return status;
+    if (d->base.state != HEADER) return CPI_END;
+    const cpi_frame_info mine = {
+        .size = sizeof mine, .flags = CPI_FRAME_INDEPENDENT | (d->channels == 4 ? CPI_FRAME_HAS_ALPHA : 0),
+        .rect = {0, 0, FRAME_WIDTH(d->width), d->height},
+    };
+    copy_struct(frame, &mine);
+    d->base.state = FRAME;
+    d->rows_done  = 0;
+    return CPI_OK;
+}
+
+static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
+    cpi_status status = enter(&d->base, FRAME | DECODED, error);
+    if (status != CPI_OK) return status;
+    if (d->base.state == DECODED) d->rows_done = 0;
+    const cpi_surface *surface = request->surface;
+    if ((request->flags | surface->flags) & 0xffff0000u)
+        return fail(&d->base, error, CPI_UNSUPPORTED, "an unknown flag");
+    const uint64_t bytes = (uint64_t)d->width * d->channels;
+    if (!surface->pixels || surface->width != FRAME_WIDTH(d->width) || surface->height != d->height
+        || surface->format.channels != (d->channels == 4 ? rgba : rgb).channels || surface->stride < bytes
+        || surface->byte_count < (d->height - 1) * surface->stride + bytes)
+        return fail(&d->base, error, CPI_MISUSE, "the surface has not the picture's shape");
+    if (request->region.width || request->region.height || request->reduced_width || request->reduced_height)
+        return fail(&d->base, error, CPI_UNSUPPORTED, "only whole pictures are decoded");
+    ON_DECODE
+    for (; d->rows_done < d->height; d->rows_done++) {
+        uint32_t y   = d->rows_done;
+        uint8_t *row = surface->pixels + y * surface->stride;
+        if (y % ROWS_PER_POLL == 0 && (status = go_on(&d->base, error)) != CPI_OK) return status;
+        if ((status = take(d, HEADER_BYTES + y * bytes, row, bytes, error)) != CPI_OK) return status;
+        for (uint64_t i = 0; i < bytes; i++) row[i] = (uint8_t)SAMPLE(row[i]);
+        AFTER_ROW
+    }
+    AFTER_DECODE
+    d->base.state = DECODED;
+    return CPI_OK;
+}
+
+static const void *get_from_decoder(cpi_decoder *d, const char *id) { return (void)d, (void)id, EXTENSION(id); }
+
+static const cpi_decoder_api decoder_api = {
+    .size = sizeof(cpi_decoder_api), .open = open_decoder, .close = close_decoder, .set_source = set_source,
+    .read_header = read_header, .next_frame = next_frame, .decode = decode, .get = get_from_decoder,
+};
+
+/* ---- encoding ---------------------------------------------------------------------------------------------------- */
+
+struct cpi_encoder {
+    session         base;
+    const cpi_sink *sink;
+    uint32_t        width, height, channels;
+};
+
+static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
+                               const cpi_options *options, cpi_encoder **encoder, cpi_error *error) {
+    cpi_status status = CPI_OK;
+    (void)coder;
+    *encoder = open_session(sizeof **encoder, services, limits, options, &status, error);
+    return status;
+}
+
+static void close_encoder(cpi_encoder *e) { close_session(&e->base); }
+
+static cpi_status accept(cpi_encoder *e, const cpi_image_info *info, uint32_t index, cpi_format_offer *offer,
+                         cpi_error *error) {
+    cpi_status status = enter(&e->base, OPENED, error);
+    if (status != CPI_OK) return status;
+    if (index > 0) return CPI_END;
+    const int alpha = (info->flags & CPI_IMAGE_HAS_ALPHA) != 0;
+    const cpi_format_offer mine = {.size = sizeof mine, .format = alpha ? rgba : rgb, .row_align = 1};
+    copy_struct(offer, &mine);
+    return CPI_OK;
+}
+
+static cpi_status write_out(cpi_encoder *e, const uint8_t *bytes, uint64_t count, cpi_error *error) {
+    cpi_status status = e->sink->write(e->sink->ctx, bytes, count);
+    return status < 0 ? fail(&e->base, error, status, "the output cannot be written") : CPI_OK;
+}
+
+static cpi_status begin(cpi_encoder *e, const cpi_image_info *info, const cpi_sink *sink, cpi_error *error) {
+    cpi_status status = enter(&e->base, OPENED, error);
+    if (status != CPI_OK) return status;
+    if ((info->flags | sink->flags) & 0xffff0000u) return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
+    const uint8_t channels = info->native.channels;
+    if (channels != CPI_CHANNELS_RGB && channels != CPI_CHANNELS_RGBA)
+        return fail(&e->base, error, CPI_INVALID_ARGUMENT, "this pixel format was not offered");
+    if (info->width - 1 > 65534 || info->height - 1 > 65534)
+        return fail(&e->base, error, CPI_INVALID_ARGUMENT, "1 to 65535 pixels");
+    e->width      = info->width;
+    e->height     = info->height;
+    e->channels   = channels == CPI_CHANNELS_RGBA ? 4 : 3;
+    e->sink       = sink;
+    e->base.state = BEGUN;
+    return CPI_OK;
+}
+
+static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const cpi_surface *surface,
+                            cpi_error *error) {
+    cpi_status status = enter(&e->base, BEGUN, error);
+    if (status != CPI_OK) return status;
+    if ((frame->flags | surface->flags) & 0xffff0000u)
+        return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
+    const uint8_t header[HEADER_BYTES] = {'f', 'l', 't', '!', (uint8_t)(e->width >> 8), (uint8_t)e->width,
+                                          (uint8_t)(e->height >> 8), (uint8_t)e->height, (uint8_t)e->channels};
+    if (!surface->pixels || surface->width != e->width || surface->height != e->height)
+        return fail(&e->base, error, CPI_MISUSE, "the surface has not the picture's shape");
+    if ((status = write_out(e, header, sizeof header, error)) != CPI_OK) return status;
+    for (uint32_t y = 0; y < e->height; y++) {
+        if (y % ROWS_PER_POLL == 0 && (status = go_on(&e->base, error)) != CPI_OK) return status;
+        const uint8_t *row = surface->pixels + y * surface->stride;
+        if ((status = write_out(e, row, (uint64_t)e->width * e->channels, error)) != CPI_OK) return status;
+    }
+    e->base.state = FRAMED;
+    return CPI_OK;
+}
+
+static cpi_status finish(cpi_encoder *e, cpi_error *error) {
+    cpi_status status = enter(&e->base, FRAMED, error);
+    if (status != CPI_OK) return status;
+    e->base.state = FINISHED;
+    return CPI_OK;
+}
+
+static const void *get_from_encoder(cpi_encoder *e, const char *id) { return (void)e, (void)id, EXTENSION(id); }
+
+static const cpi_encoder_api encoder_api = {
+    .size = sizeof(cpi_encoder_api), .open = open_encoder, .close = close_encoder, .accept = accept, .begin = begin,
+    .add_frame = add_frame, .finish = finish, .get = get_from_encoder,
+};
+
+/* ---- the plugin -------------------------------------------------------------------------------------------------- */
+
+static const cpi_coder the_coder = {
+    .size = sizeof(cpi_coder), .roles = CPI_CODER_DECODE | CPI_CODER_ENCODE, .id = "org.example.faulty",
+    .decoder = &decoder_api, .encoder = &encoder_api,
+};
+
+static const cpi_coder *coder(uint32_t index) { return index == 0 ? &the_coder : NULL; }
+static const void      *get(const char *id) { return (void)id, EXTENSION(id); }
+
+static cpi_status init(cpi_error *error) {
+    (void)error;
+    ON_INIT
+    return CPI_OK;
+}
+
+static const cpi_plugin plugin = {
+    .size = sizeof(cpi_plugin), .abi_minor_built = CPI_TARGET_MINOR, .abi_minor_needed = 0,
+    .id = "org.example.faulty-plugin", .version = REPORTED_VERSION, .coder_count = 1, .coder = coder, .init = init,
+    .get = get,
+};
+
+const cpi_plugin *cpi_entry_1(const cpi_host *host, cpi_error *error) {
+    (void)host, (void)error;
+    return &plugin;
+}

@@ -1,0 +1,3 @@
+/* Wrong: it writes to address 16 when it decodes. */
+#define ON_DECODE *(volatile int *)16 = 1;
+#include "plugin.h"
