@@ -7,6 +7,7 @@ import Glibc
 ///     coderhost-fuzz run [TARGET…] [--count N] [--seed S] [--keep DIR]      each in a process that may crash
 ///     coderhost-fuzz mutate [--count N] [--seed S] [--keep DIR] [--isolated]  all formats through the host
 ///     coderhost-fuzz case TARGET FILE…                                       one input again, in this process
+///     coderhost-fuzz bombs …                                                  see BombCommand
 ///     coderhost-fuzz seeds TARGET DIR                                        writes the seeds as files
 @main
 enum FuzzCommand {
@@ -18,6 +19,7 @@ enum FuzzCommand {
         case "list": for target in FuzzTarget.all { say(target.name) }
         case "run", "mutate": exit(Supervisor(verb, switches).run() ? 0 : 1)
         case "work": Worker(switches).run()
+        case "bombs": exit(BombCommand.run(switches) ? 0 : 1)
         case "case": again(switches)
         case "seeds":
             guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }

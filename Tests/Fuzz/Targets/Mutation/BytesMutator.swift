@@ -54,7 +54,7 @@ extension Array where Element == UInt8 {
     }
 
     static func big(_ number: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
+        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }  // a shift by 64 or more gives 0
     }
 
     static func little(_ number: Int, _ count: Int) -> [UInt8] { big(number, count).reversed() }
