@@ -86,6 +86,7 @@ let package = Package(
         .executable(name: "coderhost", targets: ["CoderHostCLI"]),
         .executable(name: "coderhost-worker", targets: ["CoderWorker"]),
         .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
+        .executable(name: "coderhost-fuzz", targets: ["FuzzDriver"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
@@ -140,6 +141,13 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/TestSupport",
+            swiftSettings: strict),
+        // what takes bytes from strangers, the program that feeds it with damaged ones, and a short run of both
+        .target(
+            name: "FuzzTargets", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .executableTarget(
+            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets"], path: "Tests/Fuzz/Driver",
             swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
