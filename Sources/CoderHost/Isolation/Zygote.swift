@@ -204,7 +204,9 @@ final class Zygote: Sendable {
         guard Int32(channel.header.type) == ISO_ENDED, let ended = channel.load(iso_ended.self) else { return false }
         // Those that nobody asks about were ended on purpose.
         if state.endings.count > 256 { state.endings.removeAll() }
-        state.endings[ended.worker] = ended.signal != 0 ? .signal(ended.signal) : .exit(ended.exit_code)
+        // Above 128 stands for a signal that the process could not end by.
+        let signal = ended.signal != 0 ? ended.signal : ended.exit_code > 128 ? ended.exit_code - 128 : 0
+        state.endings[ended.worker] = signal != 0 ? .signal(signal) : .exit(ended.exit_code)
         return true
     }
 
