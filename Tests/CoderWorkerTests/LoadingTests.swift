@@ -60,8 +60,8 @@ import Testing
     @Test func `finds a library in a folder that the host names`() throws {
         let library = TemporaryDirectory()
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-absent.so.3"], into: library.path,
-            named: "libcoderhost-absent.so.3")
+            "bad/absent.c", flags: ["-fvisibility=default", "-Wl,-soname,libcoderhost-absent.so.3"],
+            into: library.path, named: "libcoderhost-absent.so.3")
         let path = try PluginBuilder.buildMissingLibrary(into: folder.path)
         let worker = try WorkerProcess()
         guard case .loaded(let loaded) = try worker.load(path, folders: WorkerProcess.folders + [library.path]) else {

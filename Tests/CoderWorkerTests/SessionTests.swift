@@ -123,20 +123,15 @@ import Testing
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
-        for _ in 0..<2 {
-            for id in 1...6 {
-                let surface = try Surface(id: UInt64(id), 3, 2, .rgb8)
-                // A number stands for the same memory as long as the worker lives, so each round has its own.
-                _ = try worker.openDecoder(Self.picture)
-                let input = bytes(of: SealedWorker.input(Self.picture.count))
-                _ = try worker.reply(ISO_READ_HEADER, input)
-                _ = try worker.reply(ISO_NEXT_FRAME, input)
-                var fresh = surface
-                fresh.wire.id = UInt64.random(in: 1000...(.max))
-                #expect(try worker.decode(fresh, Self.picture.count).status == CPI_OK)
-                #expect(fresh.memory.bytes == Self.pixels)
-                try worker.closeSession()
-            }
+        for _ in 0..<7 {
+            let surface = try Surface(3, 2, .rgb8)
+            _ = try worker.openDecoder(Self.picture)
+            let input = bytes(of: SealedWorker.input(Self.picture.count))
+            _ = try worker.reply(ISO_READ_HEADER, input)
+            _ = try worker.reply(ISO_NEXT_FRAME, input)
+            #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+            #expect(surface.memory.bytes == Self.pixels)
+            try worker.closeSession()
         }
     }
 
@@ -200,16 +195,56 @@ import Testing
         let process = try WorkerProcess()
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
-        var open = SealedWorker.open(0, kind: 0, options: 2)
-        open.input = iso_input()
-        let options = [
-            option("qoi.colorspace", CPI_OPTION_ENUM, text: name),
-            // Longer than a packet: a coder that does not know a hint leaves it alone, and so the rest arrives.
-            option("quality", CPI_OPTION_F64, integer: 90),
-        ]
-        let opened = try worker.reply(ISO_OPEN_ENCODER, bytes(of: open) + options.flatMap(\.self))
+        let statuses = try worker.encodeStill(
+            try Surface(2, 2, .rgb8), options: [option("qoi.colorspace", CPI_OPTION_ENUM, text: name)])
 
-        #expect(opened.status == CPI_OK || opened.status == CPI_INVALID_ARGUMENT, "\(opened.message)")
+        #expect(statuses == [0, 0, 0, 0, 0])
+        // The colour space is the last byte of the header.
+        #expect(worker.output[13] == byte)
+    }
+
+    @Test func `hands over options that need more than a packet`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        let long = String(repeating: "long ", count: 40_000)
+        let opened = try worker.openEncoder([
+            option("qoi.colorspace", CPI_OPTION_ENUM, text: "linear"), option(long, CPI_OPTION_STRING, text: long),
+        ])
+
+        #expect(opened.status == CPI_INVALID_ARGUMENT)
+        #expect(opened.message.hasPrefix("there is no option long long "))
+        // What failed to open is closed, and the next one opens.
+        #expect(try worker.openEncoder().status == CPI_OK)
+    }
+
+    // MARK: Metadata
+
+    @Test func `carries metadata that needs more than a packet, both ways`() throws {
+        let packet = Array("<x:xmpmeta>".utf8) + [UInt8](repeating: 0x20, count: 200_000) + Array("</x:xmpmeta>".utf8)
+        let process = try WorkerProcess()
+        guard
+            case .loaded(let loaded) = try process.load(
+                "\(Repository.products)/libcoder-png.so", folders: WorkerProcess.folders + Runtime.folders)
+        else { throw WorkerFailure("no answer") }
+        #expect(loaded.message.isEmpty)
+        let worker = try process.fork()
+        let statuses = try worker.encodeStill(
+            try Surface(4, 4, .rgb8, pixels: [UInt8](repeating: 9, count: 48)), xmp: packet)
+        #expect(statuses == [0, 0, 0, 0, 0, 0])
+        try worker.closeSession()
+
+        let (_, pixels) = try worker.decodeStill(worker.output)
+        #expect(pixels == [UInt8](repeating: 9, count: 48))
+        var request = iso_index_request()
+        request.input = SealedWorker.input(worker.output.count)
+        let blob = try worker.reply(ISO_BLOB, bytes(of: request))
+        #expect(blob.status == CPI_OK)
+        // Its kind, whether it has a key, and the key's length stand in front.
+        #expect(try blob.asked(UInt32.self) == CPI_BLOB_XMP)
+        #expect(blob.tail == packet)
+        request.index = 1
+        #expect(try worker.reply(ISO_BLOB, bytes(of: request)).status == CPI_END)
     }
 
     // MARK: Services
@@ -226,6 +261,18 @@ import Testing
         #expect(worker.logs == (0..<32).map { "warning \($0)" })
         #expect(worker.progress.last?.done == 100_000)
         #expect(worker.progress.count < 1000)
+    }
+
+    @Test func `asks the page whether to go on`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try services())
+        let worker = try process.fork()
+        _ = try worker.openDecoder([1])
+        worker.page.cancel()
+        let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
+
+        // The one thing that was not as if nobody had cancelled.
+        #expect(try reply.asked(cpi_image_info.self).width == 64 | 2)
     }
 
     @Test func `meters every session anew`() throws {

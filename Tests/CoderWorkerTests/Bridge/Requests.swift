@@ -8,9 +8,11 @@ struct Surface {
     var wire: iso_surface
     let memory: SharedMemory
 
-    /// - Parameter padding: Bytes behind each row that belong to nobody.
+    /// - Parameters:
+    ///   - id: Stands for the same memory as long as a worker lives, so nothing else may have it.
+    ///   - padding: Bytes behind each row that belong to nobody.
     init(
-        id: UInt64 = 1, _ width: Int, _ height: Int, _ format: cpi_pixel_format, padding: Int = 0,
+        id: UInt64 = .random(in: 0...(.max)), _ width: Int, _ height: Int, _ format: cpi_pixel_format, padding: Int = 0,
         pixels: [UInt8] = []
     ) throws {
         let channels = [0, 1, 2, 3, 4, 4, 4][Int(format.channels)]
@@ -87,10 +89,10 @@ extension SealedWorker {
     }
 
     /// Encodes a still; what it writes is in `output`.
-    func encodeStill(_ surface: Surface, seekable: Bool = false) throws -> [Int32] {
-        var open = Self.open(0, kind: 0)
-        open.input = iso_input()
-        var statuses = [try reply(ISO_OPEN_ENCODER, bytes(of: open)).status]
+    func encodeStill(
+        _ surface: Surface, seekable: Bool = false, options: [[UInt8]] = [], xmp: [UInt8]? = nil
+    ) throws -> [Int32] {
+        var statuses = [try openEncoder(options).status]
         var info = cpi_image_info()
         info.size = UInt32(MemoryLayout<cpi_image_info>.size)
         info.color.size = UInt32(MemoryLayout<cpi_color>.size)
@@ -105,6 +107,12 @@ extension SealedWorker {
         begin.info = info
         begin.sink_flags = seekable ? CPI_SINK_SEEKABLE : 0
         statuses.append(try reply(ISO_BEGIN, bytes(of: begin)).status)
+        if let xmp {
+            var blob = iso_blob_request()
+            blob.kind = CPI_BLOB_XMP
+            blob.length = UInt64(xmp.count)
+            statuses.append(try reply(ISO_ADD_BLOB, bytes(of: blob) + xmp).status)
+        }
         var add = iso_frame_request()
         add.surface = surface.wire
         add.frame.size = UInt32(MemoryLayout<cpi_frame_info>.size)
@@ -113,6 +121,12 @@ extension SealedWorker {
             try reply(ISO_ADD_FRAME, bytes(of: add), descriptors: [surface.memory.descriptor]).status)
         statuses.append(try reply(ISO_FINISH, bytes(of: iso_input())).status)
         return statuses
+    }
+
+    func openEncoder(_ options: [[UInt8]] = []) throws -> Reply {
+        var open = Self.open(0, kind: 0, options: UInt32(options.count))
+        open.input = iso_input()
+        return try reply(ISO_OPEN_ENCODER, bytes(of: open) + options.flatMap(\.self))
     }
 
     func closeSession() throws { _ = try reply(ISO_CLOSE, bytes(of: iso_input())) }
