@@ -164,6 +164,11 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
             swiftSettings: strict),
+        .target(
+            name: "CoderWorkerShim", dependencies: ["CIsolationWire"], path: "Tests/CoderWorkerTests/Shim"),
+        .testTarget(
+            name: "CoderWorkerTests", dependencies: ["CCoderPlugin", "CIsolationWire", "CoderWorkerShim", "TestSupport"],
+            exclude: ["Shim"], swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",
             dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "ImageProcessing", "TestSupport"],

@@ -1,0 +1,147 @@
+import CIsolationWire
+import Glibc
+import TestSupport
+import Testing
+
+/// What a plugin may not do once input is near.
+@Suite(.timeLimit(.minutes(15)), .enabled(if: Seccomp.works)) struct `The seal of the worker` {
+    private let folder = TemporaryDirectory()
+
+    /// Makes a plugin that tries something when its header is read.
+    private func attempt(
+        _ name: String, flags: UInt32 = 0, threads: Bool = false, dataBytes: UInt64 = 4 << 30, seconds: UInt32 = 60,
+        denying: String? = nil
+    ) throws -> (process: WorkerProcess, worker: SealedWorker, outcome: Outcome) {
+        let process = try WorkerProcess(denying: denying)
+        let path = try PluginBuilder.build("isolation/tries.c", flags: ["-DTRY=\(name)"], into: folder.path)
+        _ = try process.loadGood(path, flags: flags)
+        let worker = try process.fork(threads: threads, dataBytes: dataBytes, seconds: seconds)
+        _ = try worker.openDecoder([1])
+        return (process, worker, try worker.ask(ISO_READ_HEADER, bytes(of: SealedWorker.input(1))))
+    }
+
+    @Test(
+        arguments: [
+            "connect_out", "make_process", "run_program", "map_code", "kill_parent", "outlive_parent", "raise_limit",
+            "debug_parent", "new_namespace",
+        ], [nil, "namespaces,landlock"])
+    func `ends a plugin that tries to`(attempt name: String, denying: String?) throws {
+        let (process, _, outcome) = try attempt(name, denying: denying)
+
+        guard case .violation(let call, let phase) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(call > 0)
+        #expect(phase == UInt32(ISO_READ_HEADER))
+        let ended = try process.endOfWorker()
+        #expect(ended.worker == 5)
+        #expect(ended.signal == SIGSYS)
+        #expect(ended.exit_code == -1)
+        // The process with the plugin goes on, and makes another one.
+        _ = try process.fork()
+    }
+
+    @Test(arguments: ["read_file", "write_file", "look_at_file"])
+    func `refuses quietly to`(attempt name: String) throws {
+        let (_, worker, outcome) = try attempt(name)
+
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.status == CPI_OK)
+        #expect(worker.page.shared.refused_count == 0)
+    }
+
+    @Test func `records what it refuses quietly`() throws {
+        let (_, worker, outcome) = try attempt("read_file", flags: ISO_FLAG_RECORD)
+
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.status == CPI_OK)
+        #expect(worker.page.shared.refused_count == 1)
+        #expect(worker.page.shared.refused.0 == UInt32(SystemCalls.openAt))
+    }
+
+    @Test func `lets a plugin start threads where that was agreed`() throws {
+        let (_, _, outcome) = try attempt("start_thread", threads: true)
+
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        // The attempt tells success as a fault.
+        #expect(reply.status == CPI_INTERNAL)
+    }
+
+    @Test func `ends a plugin that starts a thread where that was not agreed`() throws {
+        let (process, _, outcome) = try attempt("start_thread")
+
+        // The C library blocks signals around the call, so it is not told which one it was.
+        guard case .end = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(try process.endOfWorker().signal == SIGSYS)
+    }
+
+    #if arch(x86_64)
+        @Test func `knows no system calls of another machine`() throws {
+            let (process, _, outcome) = try attempt("other_machine")
+
+            guard case .end = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(try process.endOfWorker().signal == SIGSYS)
+        }
+    #endif
+
+    // MARK: Limits and faults
+
+    @Test func `is bounded in memory`() throws {
+        let (_, _, outcome) = try attempt("take_memory", dataBytes: 256 << 20)
+
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.status == CPI_NO_MEMORY)
+    }
+
+    @Test func `is bounded in processor time`() throws {
+        let (process, _, outcome) = try attempt("loop", seconds: 1)
+
+        guard case .end = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        let ended = try process.endOfWorker()
+        #expect(ended.signal == SIGXCPU)
+        #expect(ended.cpu_microseconds >= 900_000)
+    }
+
+    @Test(
+        arguments: [("give_up", SIGABRT), ("crash", SIGSEGV)], [nil, "namespaces", "landlock"])
+    func `tells by which signal a plugin ended`(attempt name: (String, Int32), denying: String?) throws {
+        let (process, _, outcome) = try attempt(name.0, denying: denying)
+
+        guard case .end = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(try process.endOfWorker().signal == name.1)
+    }
+}
+
+/// Numbers of system calls on this machine.
+enum SystemCalls {
+    #if arch(x86_64)
+        static let openAt = 257
+    #else
+        static let openAt = 56
+    #endif
+}

@@ -1,0 +1,326 @@
+import CIsolationWire
+import Glibc
+import TestSupport
+import Testing
+
+/// A session in a sealed process.
+@Suite(.timeLimit(.minutes(15))) struct `A session in the worker` {
+    private let folder = TemporaryDirectory()
+
+    /// 3 x 2 pixels of QOI, by hand: one of each colour as RGB, then runs.
+    private static let picture: [UInt8] = [
+        0x71, 0x6F, 0x69, 0x66, 0, 0, 0, 3, 0, 0, 0, 2, 3, 0,
+        0xFE, 200, 10, 20,  // RGB
+        0xFE, 30, 40, 250,  // RGB
+        0x7F,  // DIFF +1 +1 +1
+        0xC2,  // RUN 3
+        0, 0, 0, 0, 0, 0, 0, 1,
+    ]
+    private static let pixels: [UInt8] = [
+        200, 10, 20, 30, 40, 250, 31, 41, 251, 31, 41, 251, 31, 41, 251, 31, 41, 251,
+    ]
+
+    private func qoi(_ edition: PluginBuilder.Edition = .current) throws -> String {
+        try PluginBuilder.buildQOI(edition, into: folder.path)
+    }
+
+    private func services() throws -> String {
+        try PluginBuilder.build("isolation/services.c", into: folder.path)
+    }
+
+    // MARK: Decoding
+
+    @Test(arguments: PluginBuilder.Edition.allCases, [CPI_SOURCE_MEMORY, CPI_SOURCE_READER])
+    func `decodes to the same pixels`(edition: PluginBuilder.Edition, kind: UInt32) throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi(edition))
+        let worker = try process.fork()
+        let (info, decoded) = try worker.decodeStill(Self.picture, kind: kind)
+
+        #expect(info.width == 3 && info.height == 2)
+        #expect(decoded == Self.pixels)
+    }
+
+    @Test(arguments: [nil, "namespaces", "seccomp", "landlock", "namespaces,landlock,seccomp,pidfd,close-range"])
+    func `decodes wherever it runs`(denying: String?) throws {
+        let process = try WorkerProcess(denying: denying)
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+
+        #expect(try worker.decodeStill(Self.picture).1 == Self.pixels)
+    }
+
+    @Test func `decodes farbfeld with the bundled plugin`() throws {
+        let file = try #require(readFile(Repository.fixture("pictures/rgba.ff")))
+        let process = try WorkerProcess()
+        guard
+            case .loaded(let loaded) = try process.load(
+                "\(Repository.products)/libcoder-farbfeld.so", folders: WorkerProcess.folders + Runtime.folders)
+        else { throw WorkerFailure("no answer") }
+        #expect(loaded.message.isEmpty)
+        let (info, decoded) = try process.fork().decodeStill(file)
+
+        // 16 bytes of header, then big-endian samples; the pixels are in the machine's own order.
+        #expect(info.native.bits == 16)
+        #expect(decoded.count == file.count - 16)
+        var expected: [UInt8] = []
+        for at in stride(from: 16, to: file.count, by: 2) { expected += [file[at + 1], file[at]] }
+        #expect(decoded == expected)
+    }
+
+    @Test func `follows a source that grows`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        #expect(try worker.openDecoder(Self.picture, kind: CPI_SOURCE_GROWING, shown: 4).status == CPI_OK)
+        func header(_ shown: Int) throws -> Int32 {
+            try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(shown, isComplete: false))).status
+        }
+
+        #expect(try header(4) == CPI_NEED_INPUT)
+        #expect(try header(13) == CPI_NEED_INPUT)
+        #expect(try header(14) == CPI_OK)
+        #expect(try worker.reply(ISO_NEXT_FRAME, bytes(of: SealedWorker.input(14, isComplete: false))).status == CPI_OK)
+        let surface = try Surface(3, 2, .rgb8)
+        let part = try worker.decode(surface, 23, isComplete: false, flags: CPI_DECODE_WANT_PARTIAL)
+        #expect(part.status == CPI_PARTIAL)
+        let dirty = try part.asked(cpi_rect.self)
+        #expect(dirty.x == 0 && dirty.y == 0 && dirty.width == 3 && dirty.height == 1)
+        #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+        #expect(surface.memory.bytes == Self.pixels)
+    }
+
+    @Test func `reports an error with its place`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        _ = try worker.openDecoder(Array(Self.picture.dropLast(9)))
+        let input = bytes(of: SealedWorker.input(Self.picture.count - 9))
+        #expect(try worker.reply(ISO_READ_HEADER, input).status == CPI_OK)
+        #expect(try worker.reply(ISO_NEXT_FRAME, input).status == CPI_OK)
+        let reply = try worker.decode(try Surface(3, 2, .rgb8), Self.picture.count - 9)
+
+        #expect(reply.status == CPI_TRUNCATED)
+        #expect(!reply.message.isEmpty)
+    }
+
+    @Test func `leaves the bytes between rows alone`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        _ = try worker.openDecoder(Self.picture)
+        let input = bytes(of: SealedWorker.input(Self.picture.count))
+        _ = try worker.reply(ISO_READ_HEADER, input)
+        _ = try worker.reply(ISO_NEXT_FRAME, input)
+        let surface = try Surface(3, 2, .rgb8, padding: 5, pixels: [UInt8](repeating: 7, count: 28))
+
+        #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+        let expected = Array(Self.pixels[..<9]) + [7, 7, 7, 7, 7] + Array(Self.pixels[9...]) + [7, 7, 7, 7, 7]
+        #expect(surface.memory.bytes == expected)
+    }
+
+    @Test func `serves one session after the other, and more surfaces than it keeps`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        for _ in 0..<7 {
+            let surface = try Surface(3, 2, .rgb8)
+            _ = try worker.openDecoder(Self.picture)
+            let input = bytes(of: SealedWorker.input(Self.picture.count))
+            _ = try worker.reply(ISO_READ_HEADER, input)
+            _ = try worker.reply(ISO_NEXT_FRAME, input)
+            #expect(try worker.decode(surface, Self.picture.count).status == CPI_OK)
+            #expect(surface.memory.bytes == Self.pixels)
+            try worker.closeSession()
+        }
+    }
+
+    @Test func `needs the descriptor of a surface only once`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        let surface = try Surface(3, 2, .rgb8)
+        for hasDescriptor in [true, false, true] {
+            surface.memory.bytes = [UInt8](repeating: 0, count: 18)
+            _ = try worker.openDecoder(Self.picture)
+            let input = bytes(of: SealedWorker.input(Self.picture.count))
+            _ = try worker.reply(ISO_READ_HEADER, input)
+            _ = try worker.reply(ISO_NEXT_FRAME, input)
+            var request = iso_decode_request()
+            request.input = SealedWorker.input(Self.picture.count)
+            request.surface = surface.wire
+            let descriptors = hasDescriptor ? [surface.memory.descriptor] : []
+            #expect(try worker.reply(ISO_DECODE, bytes(of: request), descriptors: descriptors).status == CPI_OK)
+            #expect(surface.memory.bytes == Self.pixels)
+            try worker.closeSession()
+        }
+    }
+
+    // MARK: Encoding
+
+    @Test func `encodes to the same bytes`() throws {
+        let host = try PluginBuilder.buildHost(into: folder.path)
+        let plugin = try qoi()
+        var random = SeededRandom(5)
+        let pixels = (0..<120 * 90 * 4).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let expected = try run([host, plugin, "encode", "120", "90", "4"], input: pixels)
+        #expect(expected.status == 0, "\(expected.stderr)")
+        let process = try WorkerProcess()
+        _ = try process.loadGood(plugin)
+        let worker = try process.fork()
+
+        #expect(try worker.encodeStill(try Surface(120, 90, .rgba8, pixels: pixels)) == [0, 0, 0, 0, 0])
+        #expect(worker.output == expected.output)
+        // What a coder writes byte by byte travels in few packets.
+        #expect(worker.writes <= worker.output.count / 50_000 + 3)
+        #expect(try worker.decodeStillAfterClosing(worker.output) == pixels)
+    }
+
+    @Test(arguments: [CPI_IO, CPI_LIMIT])
+    func `hands on what the sink answers`(status: Int32) throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        worker.sinkStatus = status
+        let statuses = try worker.encodeStill(try Surface(2, 2, .rgb8, pixels: [UInt8](repeating: 1, count: 12)))
+
+        #expect(statuses.last == status)
+        #expect(worker.writes == 1)
+    }
+
+    // MARK: Options
+
+    @Test(arguments: [("srgb", 0), ("linear", 1)] as [(String, UInt8)])
+    func `hands over options`(name: String, byte: UInt8) throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        let statuses = try worker.encodeStill(
+            try Surface(2, 2, .rgb8), options: [option("qoi.colorspace", CPI_OPTION_ENUM, text: name)])
+
+        #expect(statuses == [0, 0, 0, 0, 0])
+        // The colour space is the last byte of the header.
+        #expect(worker.output[13] == byte)
+    }
+
+    @Test func `hands over options that need more than a packet`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try qoi())
+        let worker = try process.fork()
+        let long = String(repeating: "long ", count: 40_000)
+        let opened = try worker.openEncoder([
+            option("qoi.colorspace", CPI_OPTION_ENUM, text: "linear"), option(long, CPI_OPTION_STRING, text: long),
+        ])
+
+        #expect(opened.status == CPI_INVALID_ARGUMENT)
+        #expect(opened.message.hasPrefix("there is no option long long "))
+        // What failed to open is closed, and the next one opens.
+        #expect(try worker.openEncoder().status == CPI_OK)
+    }
+
+    // MARK: Metadata
+
+    @Test func `carries metadata that needs more than a packet, both ways`() throws {
+        let packet = Array("<x:xmpmeta>".utf8) + [UInt8](repeating: 0x20, count: 200_000) + Array("</x:xmpmeta>".utf8)
+        let process = try WorkerProcess()
+        guard
+            case .loaded(let loaded) = try process.load(
+                "\(Repository.products)/libcoder-png.so", folders: WorkerProcess.folders + Runtime.folders)
+        else { throw WorkerFailure("no answer") }
+        #expect(loaded.message.isEmpty)
+        let worker = try process.fork()
+        let statuses = try worker.encodeStill(
+            try Surface(4, 4, .rgb8, pixels: [UInt8](repeating: 9, count: 48)), xmp: packet)
+        #expect(statuses == [0, 0, 0, 0, 0, 0])
+        try worker.closeSession()
+
+        let (_, pixels) = try worker.decodeStill(worker.output)
+        #expect(pixels == [UInt8](repeating: 9, count: 48))
+        var request = iso_index_request()
+        request.input = SealedWorker.input(worker.output.count)
+        let blob = try worker.reply(ISO_BLOB, bytes(of: request))
+        #expect(blob.status == CPI_OK)
+        // Its kind, whether it has a key, and the key's length stand in front.
+        #expect(try blob.asked(UInt32.self) == CPI_BLOB_XMP)
+        #expect(blob.tail == packet)
+        request.index = 1
+        #expect(try worker.reply(ISO_BLOB, bytes(of: request)).status == CPI_END)
+    }
+
+    // MARK: Services
+
+    @Test func `lends the services of the contract`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try services())
+        let worker = try process.fork()
+        #expect(try worker.openDecoder([1, 2, 3]).status == CPI_OK)
+        let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(3)))
+
+        #expect(try reply.asked(cpi_image_info.self).width == 2)
+        // The host keeps 32 different ones, and no others travel.
+        #expect(worker.logs == (0..<32).map { "warning \($0)" })
+        #expect(worker.progress.last?.done == 100_000)
+        #expect(worker.progress.count < 1000)
+    }
+
+    @Test func `asks the page whether to go on`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try services())
+        let worker = try process.fork()
+        _ = try worker.openDecoder([1])
+        worker.page.cancel()
+        let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
+
+        // The one thing that was not as if nobody had cancelled.
+        #expect(try reply.asked(cpi_image_info.self).width == 64 | 2)
+    }
+
+    @Test func `meters every session anew`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try PluginBuilder.build("isolation/tries.c", into: folder.path))
+        let worker = try process.fork()
+        for _ in 0..<3 {
+            #expect(try worker.openDecoder([1]).status == CPI_OK)
+            try worker.closeSession()
+        }
+        let memory = try SharedMemory([1])
+        var open = SealedWorker.open(1, kind: CPI_SOURCE_MEMORY)
+        open.limits.max_total_alloc = 1
+
+        // The session itself does not fit.
+        #expect(
+            try worker.reply(ISO_OPEN_DECODER, bytes(of: open), descriptors: [memory.descriptor]).status
+                == CPI_NO_MEMORY)
+    }
+
+    // MARK: As the process itself
+
+    @Test func `runs in the process itself for a plugin with threads`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try PluginBuilder.build("isolation/keeps-thread.c", into: folder.path))
+        let worker = try process.become()
+
+        let (info, pixels) = try worker.decodeStill([0x42, 0x41, 0x44, 0x21])
+        #expect(info.width == 2)
+        #expect(pixels == [UInt8](repeatElement([255, 0, 0], count: 4).joined()))
+    }
+}
+
+extension SealedWorker {
+    fileprivate func decodeStillAfterClosing(_ content: [UInt8]) throws -> [UInt8] {
+        try closeSession()
+        return try decodeStill(content).1
+    }
+}
+
+/// Where the Swift runtime is that the bundled plugins need.
+enum Runtime {
+    static let folders: [String] = {
+        let plugin = "\(Repository.products)/libcoder-farbfeld.so"
+        let needed = (try? run(["ldd", plugin]))?.stdout ?? ""
+        let path = needed.split(separator: "\n").first { $0.contains("libswiftCore.so =>") }
+            .flatMap { $0.split(separator: " ").first { $0.hasPrefix("/") } }
+        return path.map { [$0.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")] }
+            ?? []
+    }()
+}

@@ -1,0 +1,97 @@
+/*
+ * tries.c - a good plugin that tries one thing more, named by -DTRY=...: when its header is read, or with -DAT_LOAD
+ * while it is loaded. What succeeds although it must not makes it answer CPI_INTERNAL (or, loading, abort).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include <coder_plugin.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef TRY
+#define TRY nothing
+#endif
+
+static cpi_status verdict(int succeeded) { return succeeded ? CPI_INTERNAL : CPI_OK; }
+
+static inline cpi_status nothing(void) { return CPI_OK; }
+static inline cpi_status read_file(void) { return verdict(open("/etc/passwd", O_RDONLY) >= 0); }
+static inline cpi_status write_file(void) { return verdict(open("/tmp/from-a-plugin", O_CREAT | O_WRONLY, 0600) >= 0); }
+static inline cpi_status look_at_file(void) {
+    struct stat status;
+    return verdict(stat("/etc/passwd", &status) == 0);
+}
+static inline cpi_status connect_out(void) { return verdict(socket(AF_INET, SOCK_STREAM, 0) >= 0); }
+static inline cpi_status make_process(void) { return verdict(fork() >= 0); }
+static inline cpi_status run_program(void) { return verdict(execl("/bin/true", "true", (char *)NULL) == 0); }
+static void *idle(void *argument) { return argument; }
+static inline cpi_status start_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, idle, NULL) != 0) return CPI_OK;
+    pthread_join(thread, NULL);
+    return CPI_INTERNAL;
+}
+static inline cpi_status map_code(void) {
+    return verdict(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+}
+static inline cpi_status kill_parent(void) { return verdict(kill(getppid(), SIGKILL) == 0); }
+static inline cpi_status outlive_parent(void) { return verdict(prctl(PR_SET_PDEATHSIG, 0) == 0); }
+static inline cpi_status raise_limit(void) {
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    return verdict(setrlimit(RLIMIT_DATA, &limit) == 0);
+}
+static inline cpi_status debug_parent(void) { return verdict(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0); }
+static inline cpi_status new_namespace(void) { return verdict(syscall(SYS_unshare, 0x10000000) == 0); }
+static inline cpi_status take_memory(void) {
+    for (int i = 0; i < 4096; i++) {
+        char *block = malloc(1 << 20);
+        if (!block) return CPI_NO_MEMORY;
+        for (int at = 0; at < 1 << 20; at += 4096) block[at] = 1;
+    }
+    return CPI_INTERNAL;
+}
+static inline cpi_status loop(void) {
+    for (volatile int always = 1; always;) {}
+    return CPI_INTERNAL;
+}
+static inline cpi_status sleep_long(void) {
+    struct timespec hour = {3600, 0};
+    nanosleep(&hour, NULL);
+    return CPI_INTERNAL;
+}
+static inline cpi_status give_up(void) { abort(); }
+static inline cpi_status crash(void) {
+    *(volatile int *)16 = 1;
+    return CPI_INTERNAL;
+}
+#if defined(__x86_64__)
+/* getpid of the 32-bit machine, of which the filter's numbers mean other calls. */
+static inline cpi_status other_machine(void) {
+    long result = 20;
+    __asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+    return verdict(result > 0);
+}
+#endif
+
+#ifdef AT_LOAD
+__attribute__((constructor)) static void try_it(void) {
+    if (TRY() != CPI_OK) abort();
+}
+#else
+#define ANSWER TRY()
+#endif
+
+#include "../bad/plugin.h"
