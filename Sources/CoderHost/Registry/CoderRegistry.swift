@@ -103,7 +103,9 @@ final class CoderRegistry: Sendable {
                 let outcome = LoadedPlugin.outcome(of: identity)
             else { continue }
             switch outcome {
-            case .success: result.plugins[index].status = PluginStatus(.loaded)
+            case .success(let plugin):
+                result.plugins[index].status = PluginStatus(
+                    .loaded, reason: plugin.weakness.map { "from its own file, hashed before and after: \($0)" } ?? "")
             case .failure(let refusal):
                 result.plugins[index].status = refusal.status
                 result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == identity }
