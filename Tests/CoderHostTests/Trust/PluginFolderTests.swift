@@ -46,13 +46,14 @@ import Testing
     }
 
     @Test func `does not follow the links of proc`() throws {
-        let folder = TemporaryDirectory()
-        let file = try File(reading: try BuiltPlugin.put("claims-formats", into: folder, as: "real"))
+        let (folder, other) = (TemporaryDirectory(), TemporaryDirectory())
+        let file = try File(reading: try BuiltPlugin.put("claims-formats", into: other, as: "real"))
         try shell("ln", "-s", "/proc/\(getpid())/fd/\(file.descriptor)", folder.file("libcoder-a.so"))
 
         let status = try #require(testHost(folder.path).plugins.first).status
 
         #expect(!status.isUsable)
+        #expect(testHost(folder.path, policy: .any).plugins.map(\.status.state) == [.notAPlugin])
     }
 
     @Test func `may be a link itself`() throws {
@@ -125,17 +126,23 @@ import Testing
 
     // MARK: Change
 
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isRaised: Bool { value.load(ordering: .relaxed) }
+        func raise() { value.store(true, ordering: .relaxed) }
+    }
+
     @Test func `has a record for every file while it changes`() async throws {
         let folder = TemporaryDirectory()
         let steady = try BuiltPlugin.put("claims-formats", ["-DNAME=steady"], into: folder, as: "libcoder-steady.so")
         let bytes = try BuiltPlugin.bytes("claims-formats")
-        let isOver = Atomic(false)
+        let isOver = Flag()
 
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 var random = SeededRandom(3)
                 var round = 0
-                while !isOver.load(ordering: .relaxed) {
+                while !isOver.isRaised {
                     round += 1
                     let path = folder.file("libcoder-\(random.next() % 4).so")
                     switch random.next() % 8 {
@@ -158,7 +165,7 @@ import Testing
                 #expect(plugins.contains { $0.path == steady && $0.status.state == .ready })
                 for plugin in plugins { #expect(plugin.status.isUsable || !plugin.status.reason.isEmpty) }
             }
-            isOver.store(true, ordering: .relaxed)
+            isOver.raise()
         }
     }
 
@@ -169,11 +176,11 @@ import Testing
             parent.write(try BuiltPlugin.bytes("claims-formats"), to: "\(name)/libcoder-\(name).so")
         }
         try shell("chmod", "0777", parent.file("b"))
-        let isOver = Atomic(false)
+        let isOver = Flag()
 
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                while !isOver.load(ordering: .relaxed) {
+                while !isOver.isRaised {
                     for name in ["a", "b"] {
                         _ = unsafe rename(parent.file(name), parent.file("plugins"))
                         _ = unsafe rename(parent.file("plugins"), parent.file(name))
@@ -185,7 +192,7 @@ import Testing
                     #expect(plugin.fileName == "libcoder-a.so", "what everybody can write was trusted")
                 }
             }
-            isOver.store(true, ordering: .relaxed)
+            isOver.raise()
         }
     }
 }

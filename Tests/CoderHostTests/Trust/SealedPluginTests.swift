@@ -1,5 +1,6 @@
 import Glibc
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
@@ -118,7 +119,7 @@ import Testing
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         try shell("chmod", "o+w", path)
-        let hash = try #require(ContentHash(hex: SHA256.hexDigest(of: try #require(readFile(path)))))
+        let hash = try contentHash(of: path)
         _ = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "org.example.bad-plugin", path: path)
         var record = try record(folder, trust: [trust.path])
         try #require(record.status.state == .ready && record.grounds == .content(hash))
@@ -155,7 +156,7 @@ import Testing
             named: "libcoderhost-absent.so.3")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
-            flags: [folder.file("libcoderhost-absent.so.3"), "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN"],
+            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-absent.so.3"), "-Wl,-rpath,$ORIGIN"],
             into: folder.path)
         let host = testHost(folder.path)
         let record = try #require(host.plugins.first)

@@ -24,7 +24,7 @@ import Testing
             key = try #require(SigningKey())
             own = try #require(key.publicKey(expires: expires, name: "Example"))
             path = try BuiltPlugin.put("claims-formats", into: folder)
-            hash = try #require(ContentHash(hex: SHA256.hexDigest(of: try #require(readFile(path)))))
+            hash = try contentHash(of: path)
             let file = try #require(key.signature(ofPlugin: "org.example.bad-plugin", hash))
             folder.write(file, to: "libcoder-claims-formats.so.sig")
             if believed { trust.write(own.file, to: "example.pub") }

@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: cases) func `decides`(about: Case) throws {
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: folder)
-        let hash = try #require(ContentHash(hex: SHA256.hexDigest(of: try #require(readFile(path)))))
+        let hash = try contentHash(of: path)
         if about.isVouched {
             _ = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "org.example.bad-plugin", path: path)
         }
@@ -90,9 +90,9 @@ import Testing
             named: "libcoderhost-absent.so.3")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
-            flags: [folder.file("libcoderhost-absent.so.3"), "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN"],
+            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-absent.so.3"), "-Wl,-rpath,$ORIGIN"],
             into: folder.path)
-        let hash = try #require(ContentHash(hex: SHA256.hexDigest(of: try #require(readFile(path)))))
+        let hash = try contentHash(of: path)
         _ = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "org.example.bad-plugin", path: path)
         try shell("chmod", "0777", folder.path)
 
@@ -112,7 +112,7 @@ import Testing
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         let path = try BuiltPlugin.put("claims-formats", into: folder)
         try shell("chmod", "o+w", path)
-        let hash = try #require(ContentHash(hex: SHA256.hexDigest(of: try #require(readFile(path)))))
+        let hash = try contentHash(of: path)
         let entry = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "x", path: path)
         let key = trust.write(try #require(SigningKey()?.publicKey(expires: nil, name: "")).file, to: "k.pub")
         try #require(testHost(folder.path, trust: [trust.path]).plugins.map(\.status.state) == [.ready])
