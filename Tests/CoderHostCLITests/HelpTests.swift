@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct `Help` {
     static let commands = [
-        "list", "info", "convert", "thumbnail", "compare", "frames", "play", "progressive", "bench", "doctor",
-        "plugin",
+        "list", "info", "convert", "thumbnail", "compare", "frames", "play", "progressive", "bench", "plugin",
+        "quarantine", "doctor",
     ]
 
     @Test(arguments: commands)

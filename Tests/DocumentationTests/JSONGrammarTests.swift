@@ -6,10 +6,15 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct `The grammar of the JSON documents` {
     static let grammar = Grammar(.article("JSON"))
 
-    private func check(_ words: [String], _ rule: String, status: Int32 = 0) throws {
+    private func check(
+        _ words: [String], _ rule: String, status: Int32 = 0, environment: [String: String?] = [:]
+    ) throws {
         let result = try run(
             ["\(Repository.products)/coderhost"] + words, directory: "\(Repository.root)/Fixtures",
-            environment: ["CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere", "XDG_DATA_HOME": nil])
+            environment: [
+                "CODERHOST_PLUGIN_PATH": nil, "HOME": "/nowhere", "XDG_DATA_HOME": nil, "XDG_CONFIG_HOME": nil,
+                "XDG_STATE_HOME": nil,
+            ].merging(environment) { $1 })
         #expect(result.status == status)
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
@@ -136,6 +141,44 @@ import Testing
         try check(["list", "--json", "--formats", "--plugin-dir", place.path], "formats")
         try check(["list", "--json", "--format", "jpeg"], "order")
         try check(["doctor", "--json", "--plugin-dir", place.path], "doctor", status: 69)
+    }
+
+    @Test func `holds for what is said of plugins, keys and failures`() throws {
+        let place = TemporaryDirectory()
+        let home = ["HOME": place.path]
+        let file = try PluginBuilder.buildQOI(into: place.folder("plugins"))
+        let (id, key) = ("org.example.qoi-plugin", place.file("k"))
+        func plugin(_ words: String..., rule: String, status: Int32 = 0) throws {
+            try check(
+                ["plugin"] + words + ["--json", "--plugin-dir", place.file("plugins")], rule, status: status,
+                environment: home)
+        }
+
+        try plugin("trust", id, rule: "vouched")
+        try plugin("keygen", "-o", key, "--expires", "2999-01-01", rule: "made")
+        try plugin("sign", file, "--key", key, rule: "signed")
+        try plugin("verify", id, rule: "failure", status: 64)
+        try plugin("trust", "\(key).pub", rule: "believed")
+        try plugin("verify", id, rule: "verified")
+        try check(
+            ["list", "--json", "--hash", "--plugin-dir", place.file("plugins")], "list", environment: home)
+        let ledger = place.file(".local/state/coderhost/quarantine")
+        let hash = try run(["sha256sum", file]).stdout.prefix(64)
+        try #require(try run(["mkdir", "-p", ledger]).status == 0)
+        let time = "9000000000000"
+        place.write(
+            Array(
+                """
+                {"schema": 1, "plugin": "\(id)", "sha256": "\(hash)", "file": "x", "since": \(time), "until": \(time),
+                 "back_off": 60000, "trial": null, "failures": [{"at": \(time), "kind": "hang", "phase": "decode"}]}
+                """.utf8), to: ".local/state/coderhost/quarantine/\(id)-\(hash.prefix(16)).json")
+        try check(["quarantine", "list", "--json"], "quarantine", environment: home)
+        try check(["doctor", "--json", "--plugin-dir", place.file("plugins")], "doctor", environment: home)
+        try check(["quarantine", "clear", "--json"], "cleared", environment: home)
+        try check(["quarantine", "clear", "--json", "x"], "failure", status: 66, environment: home)
+        try plugin("disable", id, rule: "switched")
+        try plugin("untrust", "--revoke", "\(key).pub", rule: "revoked")
+        try plugin("untrust", id, rule: "withdrawn")
     }
 
     @Test func `notices what it does not allow`() throws {

@@ -15,6 +15,8 @@ import Synchronization
     }
 
     let id: String
+    /// Why it was loaded from its own file and not from a sealed copy; nil where it was not.
+    let weakness: String?
     private let coders: [String: Coder]
     /// Held during every call into a plugin that declares itself serial.
     private let serial = Mutex<Void>(())
@@ -28,7 +30,8 @@ import Synchronization
         isSerial ? serial.withLock { _ in body() } : body()
     }
 
-    private init(_ plugin: cpi_plugin, coders: [String: Coder]) {
+    private init(_ plugin: cpi_plugin, coders: [String: Coder], weakness: String?) {
+        self.weakness = weakness
         unsafe id = String(cString: plugin.id)
         self.coders = coders
         isSerial = unsafe plugin.concurrency == CPI_CONCURRENCY_SERIAL
@@ -53,7 +56,9 @@ import Synchronization
     /// The same as a status.
     static func status(of identity: FileIdentity) -> PluginStatus? {
         switch outcome(of: identity) {
-        case .success: PluginStatus(.loaded)
+        case .success(let plugin):
+            PluginStatus(
+                .loaded, reason: plugin.weakness.map { "from its own file, hashed before and after: \($0)" } ?? "")
         case .failure(let refusal): refusal.status
         case nil: nil
         }
@@ -80,9 +85,7 @@ import Synchronization
         }
     }
 
-    private static func map(
-        _ record: PluginRecord, _ manifest: PluginManifest
-    ) throws(PluginRefusal) -> LoadedPlugin {
+    private static func map(_ record: PluginRecord, _ manifest: PluginManifest) throws(PluginRefusal) -> LoadedPlugin {
         let sealed = try SealedPlugin(record)
         guard let handle = unsafe dlopen(sealed.path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
             let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "dlopen failed"
@@ -105,12 +108,12 @@ import Synchronization
             throw PluginRefusal(
                 .initFailed, error?.message ?? "its entry function failed", "see the plugin's own documentation")
         }
-        return try unsafe adopt(pointer, manifest)
+        return try unsafe adopt(pointer, manifest, sealed.weakness)
     }
 
     /// Compares what the plugin reports with its manifest, and initialises it.
     private static func adopt(
-        _ pointer: UnsafePointer<cpi_plugin>, _ manifest: PluginManifest
+        _ pointer: UnsafePointer<cpi_plugin>, _ manifest: PluginManifest, _ weakness: String?
     ) throws(PluginRefusal) -> LoadedPlugin {
         func lying(_ what: String) -> PluginRefusal {
             PluginRefusal(.lyingManifest, what, "correct the manifest and rebuild")
@@ -147,7 +150,7 @@ import Synchronization
                     .initFailed, error?.message ?? "it could not be initialised", "see the plugin's own documentation")
             }
         }
-        return unsafe LoadedPlugin(plugin, coders: coders)
+        return unsafe LoadedPlugin(plugin, coders: coders, weakness: weakness)
     }
 
     /// Everything up to `get` was there from 1.0 on; `get` itself and what follows may be absent.

@@ -174,7 +174,7 @@ public final class Quarantine: Sendable {
     func record(failure kind: Kind, phase: Phase, of record: PluginRecord, _ hash: ContentHash) {
         let key = Key(plugin: record.id, hash: hash)
         let now = time()
-        change(key) { entry, memory in
+        change(key, making: true) { entry, memory in
             var changed = entry ?? Entry(plugin: record.id, hash: hash, path: record.path)
             changed.path = record.path
             changed.breaker.fail(kind, phase, now)
@@ -228,7 +228,9 @@ public final class Quarantine: Sendable {
         if folder == nil && memory.unwritten.isEmpty { return [] }
         var problems: [String] = []
         var all: [Key: Entry] = [:]
-        for entry in ledger.entries(&problems) { all[Key(plugin: entry.plugin, hash: entry.hash)] = entry }
+        for entry in folder == nil ? [] : ledger.entries(&problems) {
+            all[Key(plugin: entry.plugin, hash: entry.hash)] = entry
+        }
         all.merge(memory.unwritten) { _, own in own }
         note(problems, &memory)
         let result = sorted(Array(all.values))
@@ -248,9 +250,9 @@ public final class Quarantine: Sendable {
     }
 
     /// Changes one entry in the ledger as it is now, if `body` says so; nil takes it away.
-    private func change(_ key: Key, _ body: (inout Entry?, inout Memory) -> Bool) {
+    private func change(_ key: Key, making: Bool = false, _ body: (inout Entry?, inout Memory) -> Bool) {
         memory.withLock { memory in
-            let lock = ledger?.lock()
+            let lock = ledger?.lock(making: making)
             defer { lock?.release() }
             var problems: [String] = []
             var entry = memory.unwritten[key] ?? ledger?.entry(key, &problems)

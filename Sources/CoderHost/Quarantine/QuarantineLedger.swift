@@ -21,9 +21,10 @@ struct QuarantineLedger: Sendable {
         return (identity, wallMilliseconds() - identity.modified / 1_000_000 > 1000)
     }
 
-    func lock() -> FolderLock? {
-        // Nothing is made before there is something to write.
-        FileStatus.of(folder) == nil ? nil : FolderLock("\(folder)/.lock")
+    /// - Parameter making: whether there will be something to write, for which the folder is made.
+    func lock(making: Bool) -> FolderLock? {
+        if making { _ = try? OwnFile.makeFolder(folder) }
+        return FileStatus.of(folder)?.isDirectory == true ? FolderLock("\(folder)/.lock") : nil
     }
 
     /// All entries that can be understood.

@@ -1,0 +1,213 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct `The command plugin` {
+    /// A home with a plugin in a folder that everybody can write.
+    private struct Home {
+        let place = TemporaryDirectory()
+        var plugins: String { place.file("plugins") }
+        var plugin: String { place.file("plugins/libcoder-qoi.so") }
+        private let id = "org.example.qoi-plugin"
+
+        init() throws {
+            try PluginBuilder.buildQOI(into: place.folder("plugins"))
+            try Tool.permit(0o777, plugins)
+        }
+
+        func run(_ arguments: String..., more: [String: String?] = [:]) throws -> CommandResult {
+            try Tool.run(
+                arguments + ["--plugin-dir", plugins], environment: ["HOME": place.path].merging(more) { $1 })
+        }
+
+        func status(_ arguments: String..., more: [String: String?] = [:]) throws -> Document {
+            let result = try Tool.run(
+                ["list", "--json", "--plugin-dir", plugins] + arguments,
+                environment: ["HOME": place.path].merging(more) { $1 })
+            return try #require(Document(result.stdout)["plugins"].list.first { $0["file"].text == plugin })
+        }
+    }
+
+    @Test func `vouches for a file wherever it stands, and takes that back`() throws {
+        let home = try Home()
+        #expect(try home.status()["status"].text == "untrusted-path")
+
+        let trusted = try home.run("plugin", "trust", home.plugin)
+
+        #expect(trusted.status == 0)
+        let hash = try TestSupport.run(["sha256sum", home.plugin]).stdout.prefix(64)
+        #expect(
+            trusted.stdout
+                == "trusted: \(home.plugin) (org.example.qoi-plugin, sha256 \(hash)) in "
+                + "\(home.place.path)/.config/coderhost/trust.d/\(hash).trust\n")
+        #expect(try home.status()["status"].text == "ready")
+        #expect(try home.status()["tier"].text == "user")
+        let doctor = try home.run("doctor").stdout
+        #expect(doctor.contains("\nTrust (--trust): owned\n  vouched for: \(home.plugin)\n"))
+
+        let taken = try home.run("plugin", "untrust", "org.example.qoi-plugin", "--json")
+        #expect(taken.status == 0)
+        #expect(Document(taken.stdout)["removed"].text?.hasSuffix("\(hash).trust") == true)
+        #expect(try home.status()["status"].text == "untrusted-path")
+        #expect(try home.run("plugin", "untrust", home.plugin).status == 66)
+    }
+
+    @Test(arguments: ["path", "hash", "id"]) func `takes back by any name`(kind: String) throws {
+        let home = try Home()
+        let hash = Document(try home.run("plugin", "trust", "--json", "org.example.qoi-plugin").stdout)["sha256"].text
+        let name = kind == "path" ? home.plugin : kind == "hash" ? try #require(hash) : "org.example.qoi-plugin"
+
+        #expect(try home.run("plugin", "untrust", name).status == 0)
+        #expect(try home.status()["status"].text == "untrusted-path")
+    }
+
+    @Test func `signs, verifies and believes keys`() throws {
+        let home = try Home()
+        let key = home.place.file("release.key")
+        let made = try home.run("plugin", "keygen", "-o", key, "--name", "Example", "--expires", "2999-12-31", "--json")
+        let id = try #require(Document(made.stdout)["key"].text)
+        #expect(id.wholeMatch(of: /[0-9a-f]{16}/) != nil)
+        #expect(try TestSupport.run(["stat", "-c", "%a", key, "\(key).pub"]).stdout == "600\n644\n")
+        #expect(try home.run("plugin", "keygen", "-o", key).status == 73, "keys are never replaced")
+
+        let signed = try home.run("plugin", "sign", home.plugin, "--key", key)
+        #expect(signed.stdout == "signed: \(home.plugin).sig (org.example.qoi-plugin, key \(id))\n")
+        let unknown = try home.run("plugin", "verify", home.plugin)
+        #expect(unknown.status == 64)
+        #expect(unknown.stderr.contains("the key \(id) that signed it is not trusted"))
+        #expect(try home.run("plugin", "verify", home.plugin, "--pub", "\(key).pub").status == 0)
+        #expect(try home.status()["signature"]["state"].text == "unknown-key")
+
+        #expect(try home.run("plugin", "trust", "\(key).pub").stdout.contains("trusted: key \(id) (Example)"))
+        #expect(
+            try home.run("plugin", "verify", home.plugin).stdout
+                == "valid: \(home.plugin) (org.example.qoi-plugin) is signed by \(id) (Example)\n")
+        let plugin = try home.status("--trust", "signed")
+        #expect(plugin["status"].text == "ready")
+        #expect(plugin["tier"].text == "signed")
+        #expect(plugin["signature"]["key"].text == id)
+        #expect(try home.run("doctor").stdout.contains("  key \(id) (Example), until 2999-12-31: "))
+
+        #expect(try home.run("plugin", "untrust", "--revoke", id).status == 0)
+        #expect(try home.status()["status"].text == "bad-signature")
+        #expect(try home.run("plugin", "trust", "\(key).pub").stderr.contains("was revoked"))
+        #expect(try home.run("doctor").stdout.contains("  key \(id) (Example), revoked: "))
+    }
+
+    @Test func `notices what was changed after it was signed`() throws {
+        let home = try Home()
+        let key = home.place.file("k")
+        try #require(try home.run("plugin", "keygen", "-o", key).status == 0)
+        try #require(try home.run("plugin", "sign", home.plugin, "--key", key).status == 0)
+        var bytes = try #require(readFile(home.plugin))
+        bytes[bytes.count - 1] ^= 1
+        try #require(writeFile(home.plugin, bytes))
+
+        let result = try home.run("plugin", "verify", home.plugin, "--pub", "\(key).pub", "--json")
+
+        #expect(result.status == 64)
+        #expect(
+            Document(result.stdout)["error"]["message"].text?.contains("the file is not the one that was signed")
+                == true)
+        #expect(try home.status()["status"].text == "bad-signature")
+    }
+
+    @Test func `switches off and on`() throws {
+        let home = try Home()
+        try Tool.permit(0o755, home.plugins)
+
+        let off = try home.run("plugin", "disable", "org.example.qoi-plugin")
+
+        let settings = home.place.file(".config/coderhost/plugins.d/org.example.qoi-plugin.conf")
+        #expect(off.stdout == "org.example.qoi-plugin is disabled in \(settings)\n")
+        #expect(readFile(settings) == Array("enabled = no\n".utf8))
+        #expect(try home.status()["status"].text == "disabled")
+        #expect(try home.run("plugin", "enable", "libcoder-qoi.so", "--json").stdout.contains(#""enabled": true"#))
+        #expect(try home.status()["status"].text == "ready")
+    }
+
+    @Test(
+        arguments: [
+            (["plugin"], 64, "is missing", "coderhost plugin --help"),
+            (["plugin", "tryst"], 64, "plugin cannot tryst", "did you mean plugin trust?"),
+            (["plugin", "trust"], 64, "needs a FILE, an ID or a KEY.pub", "--help"),
+            (["plugin", "trust", "/nowhere/libcoder-x.so"], 66, "cannot be read: No such file", "check the name"),
+            (["plugin", "trust", "/dev/null"], 64, "no regular file", "name a libcoder-*.so"),
+            (["plugin", "trust", "/bin/true"], 64, "it is no plugin", "name a libcoder-*.so"),
+            (
+                ["plugin", "trust", "org.example.qoi-plugim"], 66, "no file and no plugin",
+                "did you mean org.example.qoi-plugin?"
+            ),
+            (["plugin", "trust", "/etc/passwd.pub"], 66, "no such file", "check the name"),
+            (["plugin", "sign", "x"], 64, "needs --key KEY", "keygen"),
+            (["plugin", "sign", "x", "--key", "/nowhere/k"], 66, "there is no such key", "keygen"),
+            (["plugin", "sign", "x", "--key", "/etc/passwd"], 64, "others can read this private key", "chmod 600"),
+            (["plugin", "keygen"], 64, "needs -o KEY", "--help"),
+            (["plugin", "keygen", "-o", "/nowhere/k"], 73, "cannot be written", "check the folder"),
+            (["plugin", "keygen", "-o", "/nowhere/k", "--expires", "2026-02-30"], 64, "takes a day such as", "--help"),
+            (["plugin", "keygen", "--key", "x"], 64, "--key belongs to plugin sign", "plugin keygen --help"),
+            (["plugin", "untrust", "--revoke", "x"], 64, "only keys are revoked", "leave out --revoke"),
+            (["plugin", "disable", "org.example.nothing"], 66, "no file and no plugin", "plugins that are there"),
+            (["list", "--trust", "owner"], 64, "--trust knows any, owned, signed", "did you mean owned?"),
+            (["list", "--hash", "--formats"], 64, "--hash goes with neither", "--help"),
+        ] as [([String], Int32, String, String)])
+    func `says what is wrong, and what helps`(words: [String], status: Int32, message: String, hint: String) throws {
+        let home = try Home()
+
+        let result = try Tool.run(
+            words + (words.count > 1 ? ["--plugin-dir", home.plugins] : []), environment: ["HOME": home.place.path])
+
+        #expect(result.status == status, "\(result.stderr)")
+        #expect(result.stderr.contains(message), "\(result.stderr)")
+        #expect(result.stderr.contains("  try: ") && result.stderr.contains(hint), "\(result.stderr)")
+        #expect(result.stdout.isEmpty)
+    }
+
+    @Test func `goes on with the next operand`() throws {
+        let home = try Home()
+
+        let result = try home.run("plugin", "trust", "/dev/null", home.plugin)
+
+        #expect(result.status == 1)
+        #expect(result.lines.count == 1)
+    }
+
+    // MARK: --trust
+
+    @Test func `is not asked where the policy allows everything`() throws {
+        let home = try Home()
+
+        let plugin = try home.status("--trust", "any")
+
+        #expect(plugin["status"].text == "ready")
+        #expect(plugin["tier"].text == "foreign")
+        let picture = home.place.file("f.qoi")
+        #expect(
+            try home.run("convert", "--trust", "any", Repository.fixture("pictures/f.png"), "-o", picture).status == 0)
+        #expect(try home.run("info", picture).status != 0)
+        #expect(try home.run("info", "--trust=any", picture).status == 0)
+    }
+
+    @Test func `takes the policy from the environment, which cannot weaken that of root`() throws {
+        let home = try Home()
+
+        #expect(
+            try home.status(more: ["CODERHOST_TRUST": "any"])["status"].text
+                == (geteuid() == 0 ? "untrusted-path" : "ready"))
+        #expect(try home.status(more: ["CODERHOST_TRUST": "signed"])["status"].text == "unsigned")
+        #expect(try home.status("--trust", "any", more: ["CODERHOST_TRUST": "signed"])["status"].text == "ready")
+        let wrong = try home.run("list", more: ["CODERHOST_TRUST": "sined"])
+        #expect(wrong.status == 64 && wrong.stderr.contains("CODERHOST_TRUST is \"sined\""))
+    }
+
+    // MARK: list --hash
+
+    @Test func `is told the hash of every file when asked`() throws {
+        let home = try Home()
+        let hash = String(try TestSupport.run(["sha256sum", home.plugin]).stdout.prefix(64))
+
+        #expect(try home.status()["sha256"].exists == false)
+        #expect(try home.status("--hash")["sha256"].text == hash)
+        #expect(try home.run("list", "--hash").stdout.contains("\n\(hash)  \(home.plugin)\n"))
+    }
+}
