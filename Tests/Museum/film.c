@@ -74,17 +74,28 @@ static cpi_status offer_rgba(uint32_t index, cpi_format_offer *offer) {
     return index == 0 ? CPI_OK : CPI_END;
 }
 
-static void *begin_session(const cpi_services *services, uint64_t size, cpi_error *error) {
-    session *s = services->allocate(services->ctx, size);
-    if (!s) {
-        const cpi_error mine = {.size = sizeof mine, .code = CPI_NO_MEMORY, .message = "no memory"};
-        copy_struct(error, &mine);
-        return NULL;
+static cpi_status refuse(cpi_error *error, cpi_status code, const char *message) {
+    session none = {.state = 0};
+    return fail(&none, error, code, message);
+}
+
+static int demands_more(uint32_t flags) { return (flags & 0xffff0000u) != 0; }
+
+static cpi_status begin_session(const cpi_services *services, const cpi_options *options, uint64_t size, void **memory,
+                                cpi_error *error) {
+    if (demands_more(services->flags)) return refuse(error, CPI_UNSUPPORTED, "an unknown flag");
+    for (uint32_t i = 0; options && i < options->count; i++) {
+        const cpi_option *option = (const void *)((const char *)options->items + i * options->stride);
+        if (demands_more(option->flags)) return refuse(error, CPI_UNSUPPORTED, "an unknown flag");
+        if (!(option->flags & CPI_OPTION_HINT)) return refuse(error, CPI_INVALID_ARGUMENT, "there are no options");
     }
+    session *s = services->allocate(services->ctx, size);
+    if (!s) return refuse(error, CPI_NO_MEMORY, "no memory");
     memset(s, 0, (size_t)size);
     s->services = services;
     s->state    = OPENED;
-    return s;
+    *memory     = s;
+    return CPI_OK;
 }
 
 /* ---- decoding --------------------------------------------------------------------------------------------------- */
@@ -98,9 +109,11 @@ struct cpi_decoder {
 
 static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
                                const cpi_options *options, cpi_decoder **decoder, cpi_error *error) {
-    (void)coder, (void)limits, (void)options;
-    *decoder = begin_session(services, sizeof **decoder, error);
-    return *decoder ? CPI_OK : CPI_NO_MEMORY;
+    (void)coder, (void)limits;
+    void            *memory = NULL;
+    const cpi_status status = begin_session(services, options, sizeof **decoder, &memory, error);
+    *decoder                = memory;
+    return status;
 }
 
 static void close_decoder(cpi_decoder *d) { d->base.services->release(d->base.services->ctx, d); }
@@ -190,6 +203,8 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     if (status != CPI_OK) return status;
     const cpi_surface *surface = request->surface;
     const uint64_t     row     = (uint64_t)d->width * 4;
+    if (demands_more(request->flags | surface->flags))
+        return fail(&d->base, error, CPI_UNSUPPORTED, "an unknown flag");
     if (surface->width != d->width || surface->height != d->height || surface->stride < row)
         return fail(&d->base, error, CPI_MISUSE, "the surface has another size");
 #if CPI_TARGET_MINOR >= 1
@@ -243,9 +258,11 @@ struct cpi_encoder {
 
 static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
                                const cpi_options *options, cpi_encoder **encoder, cpi_error *error) {
-    (void)coder, (void)limits, (void)options;
-    *encoder = begin_session(services, sizeof **encoder, error);
-    return *encoder ? CPI_OK : CPI_NO_MEMORY;
+    (void)coder, (void)limits;
+    void            *memory = NULL;
+    const cpi_status status = begin_session(services, options, sizeof **encoder, &memory, error);
+    *encoder                = memory;
+    return status;
 }
 
 static void close_encoder(cpi_encoder *e) { e->base.services->release(e->base.services->ctx, e); }
@@ -265,6 +282,7 @@ static cpi_status put(cpi_encoder *e, const uint8_t *bytes, uint64_t count, cpi_
 static cpi_status begin(cpi_encoder *e, const cpi_image_info *info, const cpi_sink *sink, cpi_error *error) {
     const cpi_status status = enter(&e->base, OPENED, error);
     if (status != CPI_OK) return status;
+    if (demands_more(info->flags | sink->flags)) return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
     if (info->width > 0xffff || info->height > 0xffff || !info->width || !info->height)
         return fail(&e->base, error, CPI_UNSUPPORTED, "a side of more than 65535 pixels");
     uint32_t plays = info->loop_kind == CPI_LOOPS_INFINITE ? 0 : NOT_SAID;
@@ -285,6 +303,8 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
                             cpi_error *error) {
     cpi_status status = enter(&e->base, BEGUN | FRAMED, error);
     if (status != CPI_OK) return status;
+    if (demands_more(frame->flags | surface->flags))
+        return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
     const cpi_rational d = frame->duration;
     uint8_t            time[TIME_BYTES];
     put_u16(time, d.denominator ? (uint32_t)((uint64_t)d.numerator * 1000 / d.denominator) : 0);
