@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -53,7 +54,7 @@ int host_inotify_watch(int descriptor, const char *directory) {
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 }
 
-int host_create_exclusive(const char *path) { return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
+int host_create_exclusive(const char *path) { return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }
 
 int host_create_unnamed(const char *folder) { return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); }
 
@@ -69,6 +70,31 @@ int host_rename_exclusive(const char *from, const char *to) {
     if (errno != EINVAL && errno != ENOSYS) return -1;
     if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return errno = EEXIST, -1;
     return rename(from, to);
+}
+
+int host_lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB); }
+
+int host_open_itself(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); }
+
+static int    argument_count;
+static char **arguments;
+
+/* glibc hands constructors what main gets. */
+__attribute__((constructor)) static void remember_arguments(int count, char **words) {
+    argument_count = count;
+    arguments      = words;
+}
+
+const char *host_argument(int index) { return index >= 0 && index < argument_count ? arguments[index] : NULL; }
+
+const char *host_executable_name(void) { return (const char *)getauxval(AT_EXECFN); }
+
+void host_keep_standard_streams(void) {
+    for (int number = 0; number <= 2; number++) {
+        if (fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+        /* The lowest free number is this one. Reading from 0 fails, and so does writing to 1 and 2. */
+        if (open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY) < 0) open("/", O_RDONLY | O_DIRECTORY);
+    }
 }
 
 int host_open_for_writing(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY); }

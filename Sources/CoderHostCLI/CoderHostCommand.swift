@@ -12,8 +12,9 @@ struct CoderHostCommand {
     ]
 
     static func main() {
+        Console.keepStandardStreams()
         Console.reportWriteErrors()
-        let code = run(Array(CommandLine.arguments.dropFirst()))
+        let code = run(Array(commandLineWords.dropFirst()))
         guard let problem = Console.outputError, [.success, .partialFailure, .inputOutput].contains(code) else {
             exit(code.rawValue)
         }

@@ -39,6 +39,12 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         let symbols = ["nm", "-D", "--defined-only", "--format=just-symbols", "libcoder-my-toy.so"]
         #expect(try run(symbols, directory: folder).lines == ["cpi_entry_1"])
 
+        // A build without the kit has no such verb.
+        if try Tool.run("plugin", "--help").stdout.contains("coderhost plugin check") {
+            let checked = try Tool.run("plugin", "check", "\(folder)/libcoder-my-toy.so")
+            #expect(checked.status == 0, "\(checked.stdout)\(checked.stderr)")
+        }
+
         let listed = Document(try Tool.run("list", "--json", "--plugin-dir", folder).stdout)
         let plugin = listed["plugins"].list.first { $0["plugin"].text == "org.example.my-toy-plugin" }
         #expect(plugin?["status"].text == "ready")

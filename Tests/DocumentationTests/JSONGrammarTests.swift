@@ -19,7 +19,8 @@ import Testing
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
         // The verbs of frames and plugin have a section each; thumbnail has that of convert.
-        let name = ["frames", "plugin"].contains(words[0]) ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
+        let hasVerbs = ["frames", "plugin"].contains(words[0])
+        let name = hasVerbs ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
         let section = "## coderhost \(name) --json"
         for line in lines {
             let document = try JSONParser.parse(Array(line.utf8))

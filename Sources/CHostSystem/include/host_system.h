@@ -44,6 +44,23 @@ int host_give_name(int descriptor, const char *_Nonnull path);
    system has no such thing, `rename` when nothing has the name at that moment. -1 on failure. */
 int host_rename_exclusive(const char *_Nonnull from, const char *_Nonnull to);
 
+/* Marks an open file or folder as in use until its descriptor is closed, however the process ends. The function is
+   `flock`; -1 where another one holds it (EWOULDBLOCK), or where the file system has no such thing. */
+int host_lock(int descriptor);
+
+/* Opens a file or folder to look at, never what a link leads to. -1 on failure. */
+int host_open_itself(const char *_Nonnull path);
+
+/* The words of the command line; no word behind the last. The loader hands them over, so no /proc is needed. */
+const char *_Nullable host_argument(int index);
+
+/* The path by which this program was started, as the kernel tells it. The entry is `AT_EXECFN` of `getauxval`. */
+const char *_Nullable host_executable_name(void);
+
+/* Makes sure that 0, 1 and 2 are open, so that no file gets one of these numbers and what is meant for a person goes
+   into it. A closed one is opened so that using it fails, as before. */
+void host_keep_standard_streams(void);
+
 /* Opens an existing file for writing without changing it. -1 on failure. */
 int host_open_for_writing(const char *_Nonnull path);
 

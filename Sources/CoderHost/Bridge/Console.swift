@@ -1,3 +1,4 @@
+import CHostSystem
 import Glibc
 import Synchronization
 
@@ -31,6 +32,9 @@ package enum Console {
 
     package static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// Keeps files that are opened later from taking the place of a standard stream that this process was started without.
+    package static func keepStandardStreams() { host_keep_standard_streams() }
 
     /// Makes a reader that goes away, and a file that may not grow, an error of the write instead of the end of the
     /// process.

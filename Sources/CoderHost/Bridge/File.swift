@@ -177,12 +177,52 @@ let isPrivileged = host_is_privileged() != 0
 
 /// Whether every word of the command line is UTF-8; in others U+FFFD stands for what is not.
 package let commandLineIsText: Bool = {
-    for index in 0..<Int(CommandLine.argc) {
-        guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
+    var index: Int32 = 0
+    while let word = unsafe host_argument(index) {
         if unsafe String(validatingCString: word) == nil { return false }
+        index += 1
     }
     return true
 }()
 
+/// The words of the command line, the program's name first.
+///
+/// `CommandLine` reads them from `/proc`, and has none where that is not mounted.
+package let commandLineWords: [String] = {
+    var words: [String] = []
+    while let word = unsafe host_argument(Int32(words.count)) { words.append(unsafe String(cString: word)) }
+    return words
+}()
+
 /// The path of the running executable.
-package let executablePath = linkTarget("/proc/self/exe")
+package let executablePath = linkTarget("/proc/self/exe") ?? startedPath
+
+/// The same by what the kernel was told at the start, for a system without `/proc`.
+private var startedPath: String? {
+    guard let name = unsafe host_executable_name() else { return nil }
+    return resolvedPath(unsafe String(cString: name))
+}
+
+/// Removes a file or an empty folder that a process which was ended left under a name of its own.
+///
+/// Whoever works on such a thing holds its lock, which goes with the process.
+///
+/// - Returns: false where somebody is at work on it, where nobody can tell, or where it cannot be removed.
+func removeForsaken(_ path: String, isFolder: Bool = false) -> Bool {
+    let descriptor = unsafe host_open_itself(path)
+    guard descriptor >= 0 else { return errno == ENOENT }
+    let file = File(descriptor: descriptor)
+    guard host_lock(descriptor) == 0, let status = try? file.status(), status.owner == geteuid(),
+        isFolder ? status.isDirectory : status.isRegular,
+        FileStatus.of(path, followingLinks: false)?.identity.inode == status.identity.inode
+    else { return false }
+    if isFolder { removeContents(path, depth: 8) }
+    return unsafe (isFolder ? rmdir(path) : unlink(path)) == 0
+}
+
+private func removeContents(_ folder: String, depth: Int) {
+    for name in (try? directoryEntries(folder)) ?? [] where unsafe unlink("\(folder)/\(name)") != 0 && depth > 0 {
+        removeContents("\(folder)/\(name)", depth: depth - 1)
+        unsafe rmdir("\(folder)/\(name)")
+    }
+}

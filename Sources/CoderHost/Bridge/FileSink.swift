@@ -5,8 +5,9 @@ public import ImageModel
 /// Writes a file that appears complete or not at all.
 ///
 /// Bytes go to a file without a name in the target's folder, which is gone when the process ends, however it ends;
-/// ``commit()`` names it. Where the file system has no such files, a hidden one beside the target is renamed. A target
-/// that is no regular file (a pipe, `/dev/null`, standard output as `-`) is written directly.
+/// ``commit()`` names it. Where the file system has no such files, a hidden one beside the target is renamed; what a
+/// process that was killed leaves of that kind, the next one that writes the same target removes. A target that is no
+/// regular file (a pipe, `/dev/null`, standard output as `-`) is written directly.
 public final class FileSink: OutputSink {
     private enum Place {
         case direct
@@ -61,17 +62,44 @@ public final class FileSink: OutputSink {
         let (folder, _) = split(path)
         if FileStatus.of("/proc/self/fd") != nil {
             let descriptor = unsafe host_create_unnamed(folder.isEmpty ? "." : folder)
-            if descriptor >= 0 { return (File(descriptor: descriptor), .unnamed) }
+            if descriptor >= 0 {
+                // For the moment in which it has a hidden name.
+                _ = host_lock(descriptor)
+                return (File(descriptor: descriptor), .unnamed)
+            }
         }
+        var descriptor: Int32 = -1
+        let (name, error) = claim(beside: path) { candidate in
+            descriptor = unsafe host_create_exclusive(candidate)
+            if descriptor < 0 { return .last }
+            _ = host_lock(descriptor)
+            var raw = stat()
+            // Somebody may have taken it for forsaken before it was locked.
+            if unsafe fstat(descriptor, &raw) == 0, raw.st_nlink > 0 { return nil }
+            close(descriptor)
+            return SystemError(EEXIST)
+        }
+        guard let name else { throw failure(path, error) }
+        return (File(descriptor: descriptor), .hidden(name))
+    }
+
+    /// Takes a hidden name beside the target, one that a process which was ended left behind before any other.
+    ///
+    /// - Parameter take: gives something the name, or says why not.
+    private static func claim(
+        beside path: String, _ take: (String) -> SystemError?
+    ) -> (name: String?, error: SystemError) {
         var last = SystemError(EEXIST)
         for attempt in 0..<100 {
             let candidate = hiddenName(beside: path, attempt)
-            let descriptor = unsafe host_create_exclusive(candidate)
-            if descriptor >= 0 { return (File(descriptor: descriptor), .hidden(candidate)) }
-            last = .last
+            guard let error = take(candidate) else { return (candidate, last) }
+            last = error
             if last.code != EEXIST { break }
+            if !removeForsaken(candidate) { continue }
+            guard let error = take(candidate) else { return (candidate, last) }
+            last = error
         }
-        throw failure(path, last)
+        return (nil, last)
     }
 
     /// Where a link leads that leads nowhere yet; the path itself when it is none.
@@ -91,9 +119,10 @@ public final class FileSink: OutputSink {
 
     private static func hiddenName(beside path: String, _ attempt: Int) -> String {
         let (folder, name) = split(path)
-        // Names are at most 255 bytes long.
+        // Names are at most 255 bytes long. The last ones are for a file system on which nobody can tell what is forsaken.
         let stem = String(decoding: name.utf8.prefix(160), as: UTF8.self)
-        return "\(folder).\(stem).\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt).tmp"
+        let number = attempt < 90 ? "\(attempt)" : "\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt)"
+        return "\(folder).\(stem).coderhost-\(number).tmp"
     }
 
     private static func failure(_ path: String, _ error: SystemError) -> CoderError {
@@ -158,8 +187,10 @@ public final class FileSink: OutputSink {
             guard errno == EEXIST else { throw misplaced(.last) }
             guard replacing else { throw Self.exists(target) }
             // A file cannot be given the name of another one; it can only be renamed to it.
-            let hidden = Self.hiddenName(beside: real, 0)
-            guard unsafe host_give_name(file.descriptor, hidden) == 0 else { throw misplaced(.last) }
+            let (name, error) = Self.claim(beside: real) { candidate in
+                unsafe host_give_name(file.descriptor, candidate) == 0 ? nil : .last
+            }
+            guard let hidden = name else { throw misplaced(error) }
             do throws(CoderError) { try rename(hidden) } catch {
                 unsafe unlink(hidden)
                 throw error

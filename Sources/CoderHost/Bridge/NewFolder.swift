@@ -5,10 +5,13 @@ import ImageProcessing
 
 /// A folder that appears with all of its files or not at all.
 ///
-/// It is filled under a hidden name beside its place; ``commit()`` gives it the name that nothing had.
+/// It is filled under a hidden name beside its place; ``commit()`` gives it the name that nothing had. What a process that
+/// was killed leaves of it, the next one that makes the same folder removes.
 package final class NewFolder {
     package let path: String
     private let hidden: String
+    /// Held open for its lock.
+    private let folder: File
     /// What was made, in order.
     private var made: [(path: String, isFolder: Bool)] = []
     private var isCommitted = false
@@ -24,17 +27,41 @@ package final class NewFolder {
         guard !name.isEmpty, name != ".", name != ".." else {
             throw CoderError(.cannotCreate, "this names no new folder", hint: "choose another name")
         }
-        hidden = "\(parent).\(String(decoding: name.utf8.prefix(160), as: UTF8.self)).\(getpid()).tmp"
-        if FileStatus.of(path, followingLinks: false) != nil { throw exists }
-        guard unsafe mkdir(hidden, 0o777) == 0 else { throw failure("the folder", .last) }
+        if FileStatus.of(path, followingLinks: false) != nil { throw Self.exists }
+        let stem = "\(parent).\(String(decoding: name.utf8.prefix(160), as: UTF8.self)).coderhost"
+        do throws(SystemError) {
+            (hidden, folder) = try Self.make(stem)
+        } catch {
+            throw Self.failure("the folder", error)
+        }
         made.append((hidden, true))
     }
 
-    private var exists: CoderError {
+    private static func make(_ stem: String) throws(SystemError) -> (String, File) {
+        for attempt in 0..<100 {
+            let candidate = "\(stem)-\(attempt).tmp"
+            if unsafe mkdir(candidate, 0o777) != 0 {
+                if errno != EEXIST { throw .last }
+                guard removeForsaken(candidate, isFolder: true), unsafe mkdir(candidate, 0o777) == 0 else { continue }
+            }
+            let descriptor = unsafe host_open_itself(candidate)
+            if descriptor < 0 { continue }
+            let folder = File(descriptor: descriptor)
+            // Somebody may have taken it for forsaken before it was locked.
+            if host_lock(descriptor) == 0 || errno != EWOULDBLOCK, let status = try? folder.status(),
+                FileStatus.of(candidate, followingLinks: false)?.identity.inode == status.identity.inode
+            {
+                return (candidate, folder)
+            }
+        }
+        throw SystemError(EEXIST)
+    }
+
+    private static var exists: CoderError {
         CoderError(.cannotCreate, "something of this name is there already", hint: "choose another name")
     }
 
-    private func failure(_ name: String, _ error: SystemError) -> CoderError {
+    private static func failure(_ name: String, _ error: SystemError) -> CoderError {
         CoderError(.cannotCreate, "\(name) cannot be created: \(error)", hint: "check the folder and its permissions")
     }
 
@@ -47,12 +74,12 @@ package final class NewFolder {
         for part in parts.dropLast() {
             place += "/\(part)"
             if made.contains(where: { $0.path == place }) { continue }
-            guard unsafe mkdir(place, 0o777) == 0 else { throw failure(name, .last) }
+            guard unsafe mkdir(place, 0o777) == 0 else { throw Self.failure(name, .last) }
             made.append((place, true))
         }
         place += "/\(parts.last ?? "")"
         let descriptor = unsafe host_create_exclusive(place)
-        guard descriptor >= 0 else { throw failure(name, .last) }
+        guard descriptor >= 0 else { throw Self.failure(name, .last) }
         made.append((place, false))
         let file = File(descriptor: descriptor)
         if let problem = Array(text.utf8).withSpan({ (bytes: RawSpan) in file.write(bytes, at: 0) }) {
@@ -67,7 +94,7 @@ package final class NewFolder {
     package func commit() throws(CoderError) {
         guard unsafe host_rename_exclusive(hidden, path) == 0 else {
             let error = SystemError.last
-            throw [EEXIST, ENOTEMPTY].contains(error.code) ? exists : failure("the folder", error)
+            throw [EEXIST, ENOTEMPTY].contains(error.code) ? Self.exists : Self.failure("the folder", error)
         }
         isCommitted = true
     }

@@ -15,6 +15,12 @@ final class SpooledSink: OutputSink {
         var descriptor: Int32 = -1
         for folder in [environment("TMPDIR"), "/tmp", "/var/tmp"].compactMap({ $0 }) where descriptor < 0 {
             descriptor = unsafe host_create_unnamed(folder)
+            // A file system without such files: one that loses its name at once comes near it.
+            if descriptor < 0, errno == EOPNOTSUPP || errno == EISDIR {
+                let name = "\(folder)/.coderhost-\(getpid())-\(monotonicNow()).tmp"
+                descriptor = unsafe host_create_exclusive(name)
+                if descriptor >= 0 { unsafe unlink(name) }
+            }
         }
         guard descriptor >= 0 else {
             throw CoderError(

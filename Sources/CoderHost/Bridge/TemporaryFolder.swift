@@ -1,15 +1,35 @@
+import CHostSystem
 import Glibc
 
 /// A folder for files that nobody needs later; it goes, with the files in it, when the last reference goes.
+///
+/// What a process that was killed left behind goes when the next one is made.
 package final class TemporaryFolder {
     package let path: String
+    /// Held open for its lock.
+    private let folder: File
 
     /// Makes one in `$TMPDIR` or `/tmp` that nobody else can look into.
     package init() throws(SystemError) {
         let place = environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
-        var template = Array("\(place)/coderhost-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw .last }
-        path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let stem = "coderhost-temporary-"
+        for name in (try? directoryEntries(place)) ?? [] where name.utf8.starts(with: stem.utf8) {
+            _ = removeForsaken("\(place)/\(name)", isFolder: true)
+        }
+        for _ in 0..<100 {
+            var template = Array("\(place)/\(stem)XXXXXX".utf8CString)
+            guard unsafe mkdtemp(&template) != nil else { throw .last }
+            let made = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+            let descriptor = unsafe host_open_itself(made)
+            // Another process may have taken it for forsaken before it was locked.
+            guard descriptor >= 0 else { continue }
+            let opened = File(descriptor: descriptor)
+            _ = host_lock(descriptor)
+            guard FileStatus.of(made) != nil else { continue }
+            (path, folder) = (made, opened)
+            return
+        }
+        throw SystemError(EEXIST)
     }
 
     package func file(_ name: String) -> String { "\(path)/\(name)" }

@@ -145,6 +145,12 @@ static int is_agreed(const cpi_surface *surface, uint32_t width, uint32_t height
 static void *start_session(const cpi_services *services, const cpi_limits *limits, const cpi_options *options,
                            uint64_t size, cpi_status *status, cpi_error *error) {
     cpi_error mine = {.size = sizeof mine};
+    if (demands_more(services->flags)) {
+        mine.code = *status = CPI_UNSUPPORTED;
+        snprintf(mine.message, sizeof mine.message, "the host's services have an unknown flag");
+        copy_struct(error, &mine);
+        return NULL;
+    }
     /* An option of your own: its schema in the manifest, and a comparison with its key here. */
     for (uint32_t i = 0; options && i < options->count; i++) {
         const cpi_option *option = (const void *)((const char *)options->items + i * options->stride);
@@ -372,6 +378,7 @@ static cpi_status begin(cpi_encoder *e, const cpi_image_info *info, const cpi_si
     cpi_status status = enter(s, OPENED, error);
     if (status != CPI_OK) return status;
     if (demands_more(info->flags)) return fail(s, error, CPI_UNSUPPORTED, "the picture has an unknown flag");
+    if (demands_more(sink->flags)) return fail(s, error, CPI_UNSUPPORTED, "the output has an unknown flag");
     if (info->width == 0 || info->height == 0) return fail(s, error, CPI_INVALID_ARGUMENT, "there are no pixels");
     if (info->frame_count > 1) return fail(s, error, CPI_UNSUPPORTED, "more than one frame");
     if (!same_format(info->native, rgba)) return fail(s, error, CPI_MISUSE, "the pixel format was not accepted");

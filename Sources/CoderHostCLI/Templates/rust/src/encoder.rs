@@ -15,6 +15,7 @@ struct Encoder {
 impl Encoder {
     fn begin(&mut self, base: &mut Base, info: &cpi::ImageInfo, sink: *const cpi::Sink) -> Answer {
         demand_nothing(info.flags, "the picture has an unknown flag")?;
+        demand_nothing(unsafe { (*sink).flags }, "the output has an unknown flag")?;
         if info.width == 0 || info.height == 0 {
             return Err(Failure::new(cpi::INVALID_ARGUMENT, "there are no pixels"));
         }

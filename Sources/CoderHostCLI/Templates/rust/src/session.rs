@@ -117,7 +117,8 @@ pub unsafe fn open<T>(
     services: *const cpi::Services, limits: *const cpi::Limits, options: *const cpi::Options,
     session: *mut *mut cpi::Session, error: *mut cpi::Error, own: T,
 ) -> Status {
-    if let Err(failure) = check_options(options) {
+    let asked = demand_nothing((*services).flags, "the host's services have an unknown flag");
+    if let Err(failure) = asked.and_then(|_| check_options(options)) {
         return failure.report(error);
     }
     let size = std::mem::size_of::<Session<T>>() as u64;

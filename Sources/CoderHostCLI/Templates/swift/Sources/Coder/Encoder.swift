@@ -8,6 +8,7 @@ final class Encoder: Session {
 
     func begin(_ info: cpi_image_info, _ sink: UnsafePointer<cpi_sink>) throws(Failure) -> cpi_status {
         if demandsMore(info.flags) { throw Failure(CPI_UNSUPPORTED, "the picture has an unknown flag") }
+        if demandsMore(sink.pointee.flags) { throw Failure(CPI_UNSUPPORTED, "the output has an unknown flag") }
         guard info.width > 0, info.height > 0 else { throw Failure(CPI_INVALID_ARGUMENT, "there are no pixels") }
         if info.frame_count > 1 { throw Failure(CPI_UNSUPPORTED, "more than one frame") }
         guard info.native.isRGBA else { throw Failure(CPI_MISUSE, "the pixel format was not accepted") }

@@ -8,6 +8,9 @@ private func open<T: Session>(
     _ place: UnsafeMutablePointer<cpi_error>
 ) -> cpi_status {
     do throws(Failure) {
+        if demandsMore(services.pointee.flags) {
+            throw Failure(CPI_UNSUPPORTED, "the host's services have an unknown flag")
+        }
         try check(options)
     } catch {
         return error.report(to: place)

@@ -1,0 +1,49 @@
+/*
+ * option.h - typed options. The schema (type, range, default, scope, one sentence) stands in the manifest, so the host
+ * checks a value before any plugin code runs and a person can list what a coder understands.
+ *
+ * Keys without a dot are reserved for meanings that every coder shares: `quality` (f64, 0 ... 100), `lossless` (bool),
+ * `effort` (i64, 0 ... 9), `threads` (i64), `first-frame-only` (bool). A plugin's own keys are `<coder>.<name>`, with
+ * the coder id's last part in front.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CPI_OPTION_H
+#define CPI_OPTION_H
+
+#include "status.h"
+
+#define CPI_OPTION_BOOL   ((uint32_t)1)  /* integer: 0 or 1                                   */
+#define CPI_OPTION_I64    ((uint32_t)2)  /* integer                                           */
+#define CPI_OPTION_F64    ((uint32_t)3)  /* real                                              */
+#define CPI_OPTION_STRING ((uint32_t)4)  /* bytes, length; also NUL-terminated                */
+#define CPI_OPTION_BYTES  ((uint32_t)5)  /* bytes, length                                     */
+#define CPI_OPTION_ENUM   ((uint32_t)6)  /* bytes, length: one of the schema's names          */
+
+/* A coder that does not know the key ignores it; without this bit it answers CPI_INVALID_ARGUMENT. */
+#define CPI_OPTION_HINT ((uint32_t)0x01)
+
+typedef struct cpi_option {
+    uint32_t                    size;
+    uint32_t                    type;   /* CPI_OPTION_... */
+    uint32_t                    flags;
+    uint32_t                    reserved;
+    const char *CPI_NONNULL     key;
+    int64_t                     integer;
+    double                      real;
+    const uint8_t *CPI_NULLABLE bytes;
+    uint64_t                    length;
+} cpi_option;
+
+/*
+ * All options of a session. Element i is at (const char *)items + i * stride, so that the element may grow in a later
+ * minor. Valid only during open.
+ */
+typedef struct cpi_options {
+    uint32_t                       size;
+    uint32_t                       count;
+    uint64_t                       stride;
+    const cpi_option *CPI_NULLABLE items;
+} cpi_options;
+
+#endif
