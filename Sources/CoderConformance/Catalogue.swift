@@ -2,7 +2,9 @@
 enum Catalogue {
     static let all: [Check] =
         ManifestChecks.all + LifecycleChecks.first + DeterminismChecks.first + FramesChecks.first
-        + SurfaceChecks.all
+        + ManifestChecks.running + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
+        + LimitChecks.all + CancelChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
+        + ThreadChecks.all + RoundTripChecks.all + StateChecks.all
 
     /// What the groups are about, in the order of the report.
     static let groups: [(name: String, summary: String)] = [

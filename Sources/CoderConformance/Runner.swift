@@ -142,5 +142,27 @@ final class Runner {
         _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String],
         _ fail: (Verdict, String, Rule, String) -> Void
     ) {
+        switch check.id {
+        case "state.output":
+            for (name, bytes) in [("output", end.output), ("error", end.errors)] where !bytes.isEmpty {
+                let text = String(decoding: bytes.prefix(60), as: UTF8.self)
+                fail(
+                    .failed, "it wrote to standard \(name): \(text)", .noDescriptor,
+                    "hand it to log, or throw it away")
+            }
+        case "state.exit":
+            if end.exitStatus != 0 {
+                fail(.failed, "the process ended with status \(end.exitStatus ?? -1)", .hygiene, "leave atexit alone")
+            }
+        case "state.processes":
+            if end.strays > 0 {
+                fail(.failed, "it left \(end.strays) processes behind", .hygiene, "call a library instead")
+            }
+        case "state.files":
+            if let name = leftovers.first {
+                fail(.failed, "it left the file \(name) in the working folder", .hygiene, "write to the sink")
+            }
+        default: break
+        }
     }
 }
