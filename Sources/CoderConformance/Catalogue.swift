@@ -2,8 +2,9 @@
 enum Catalogue {
     static let all: [Check] =
         ManifestChecks.all + LifecycleChecks.first + DeterminismChecks.first + FramesChecks.first
+        + SurfaceChecks.first + MemoryChecks.first
         + ManifestChecks.running + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
-        + LimitChecks.all + CancelChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
+        + CancelChecks.all + LimitChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
         + ThreadChecks.all + RoundTripChecks.all + StateChecks.all
 
     /// What the groups are about, in the order of the report.

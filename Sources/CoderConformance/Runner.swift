@@ -89,7 +89,7 @@ final class Runner {
         let coder = board.coder
         let call = board.call
         let place = (call.isEmpty ? "between two calls" : "in \(call)") + (coder.isEmpty ? "" : " of \(coder)")
-        guard let text = board.text(for: ticket), let record = Record(text), end.signal == nil || !call.isEmpty else {
+        guard let text = board.text(for: ticket), let record = Record(text) else {
             result.call = call
             if end.isLate {
                 fail(
@@ -129,8 +129,8 @@ final class Runner {
         if let signal = end.signal {
             result.signal = signal
             fail(
-                .crashed, "\(Child.signalName(signal)) at the end of the process", .hygiene,
-                "look for what runs at exit, and for threads")
+                .crashed, "\(Child.signalName(signal)) at the end of the process, after the last session", .hygiene,
+                "leave atexit and destructors alone, and join threads in close")
             return
         }
         notes.append(record.note)

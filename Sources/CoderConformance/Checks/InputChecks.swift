@@ -3,7 +3,7 @@ import CCoderPlugin
 /// Cut, damaged, foreign and slowly arriving bytes.
 enum InputChecks {
     static let all = [truncated, damaged, foreign, growing, partial, reader, failing]
-    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
+    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts", "memory.growth"]
 
     /// Lengths to cut at: every one at the beginning, then evenly spread.
     static func lengths(_ count: Int, first: Int, more: Int) -> [Int] {
@@ -39,7 +39,8 @@ enum InputChecks {
     }
 
     static let damaged = Check(
-        "input.damaged", "flipped bits are an error or another picture, nothing worse", needs: needs,
+        "input.damaged", "flipped bits are an error or another picture, nothing worse",
+        needs: needs + ["surface.guards", "memory.released"],
         crash: Fault(
             what: "the data was damaged", rule: .corrupt,
             remedy: "check every number of the file before it is used; try it under AddressSanitizer")

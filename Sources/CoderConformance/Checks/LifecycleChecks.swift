@@ -60,7 +60,7 @@ enum LifecycleChecks {
     }
 
     static let early = Check(
-        "lifecycle.close", "a session can be closed in every state", needs: needs,
+        "lifecycle.close", "a session can be closed in every state", needs: needs + ["memory.released"],
         crash: Fault(
             what: "a session was closed early", rule: .close, remedy: "give back only what was taken until then")
     ) { workshop throws(Stop) in

@@ -62,7 +62,7 @@ enum LimitChecks {
     }
 
     static let deadline = Check(
-        "limits.deadline", "a session whose time is up ends with CPI_DEADLINE", needs: needs
+        "limits.deadline", "a session whose time is up ends with CPI_DEADLINE", needs: needs + ["cancel.decode"]
     ) { workshop throws(Stop) in
         var polls = 0
         try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
@@ -78,7 +78,7 @@ enum LimitChecks {
                     try: "answer what poll answered")
             }
         }
-        if polls == 0 { throw .skip("it decodes the picture without asking; see cancel.decode") }
+        if polls == 0 { throw .skip("it decodes the picture without asking") }
     }
 
     static let output = Check(

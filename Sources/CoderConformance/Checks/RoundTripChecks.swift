@@ -4,7 +4,9 @@ import CoderHost
 /// What was encoded comes back.
 enum RoundTripChecks {
     static let all = [pixels, animation, metadata]
-    private static let needs = ["lifecycle.encode", "lifecycle.decode", "determinism.decode", "frames.facts"]
+    private static let needs = [
+        "lifecycle.encode", "lifecycle.decode", "determinism.decode", "frames.facts", "surface.every-pixel",
+    ]
     /// Mean square error that a lossy format may have with these smooth pictures: a PSNR of 21 dB.
     private static let patience = 520.0
 
@@ -26,7 +28,8 @@ enum RoundTripChecks {
     ) { workshop throws(Stop) in
         try eachPair(workshop) { coder throws(Stop) in
             for hasAlpha in [false, true] {
-                for (width, height) in [(48, 40), (1, 1), (7, 3)] {
+                // Frames that are too small to differ would become one, which another coder reads.
+                for (width, height) in coder.encodesStills ? [(48, 40), (1, 1), (7, 3)] : [(48, 40)] {
                     var setup = EncodeSetup()
                     setup.options = workshop.quickOptions(coder.id, lossless: true)
                     let pictures = workshop.pictures(coder, width: width, height: height, hasAlpha: hasAlpha)

@@ -3,7 +3,7 @@ import CCoderPlugin
 /// The process is left as it was.
 enum StateChecks {
     static let all = [
-        locale, mask, environment, signals, folder, limits, descriptors, threads, rounding, output, exit, files, network,
+        locale, mask, environment, signals, folder, limits, descriptors, threads, rounding, exit, output, files, network,
         processes, system,
     ]
     private static let needs = ["lifecycle.decode"]
@@ -112,7 +112,8 @@ enum StateChecks {
     }
 
     static let output = Check(
-        "state.output", "nothing is written to standard output or standard error", needs: needs, needsOwnProcess: true
+        "state.output", "nothing is written to standard output or standard error", needs: needs + ["state.exit"],
+        needsOwnProcess: true
     ) { workshop throws(Stop) in
         try sessions(workshop)
     }

@@ -2,10 +2,11 @@ import CCoderPlugin
 
 /// Nothing but pixels is written, wherever these lie.
 enum SurfaceChecks {
-    static let all = [guards, end, strides, everyPixel, encoding]
+    static let first = [guards]
+    static let all = [end, strides, everyPixel, encoding]
 
     private static let needs = ["lifecycle.decode"]
-    private static let steady = ["lifecycle.decode", "determinism.decode", "frames.facts"]
+    private static let steady = ["lifecycle.decode", "determinism.decode", "frames.facts", "memory.growth"]
     private static let kinds: [[Sample.Kind]] = [[.small, .given], [.animation]]
 
     static let guards = Check(

@@ -4,7 +4,7 @@ import CoderHost
 /// Sessions beside each other, and as many threads as declared.
 enum ThreadChecks {
     static let all = [together, count]
-    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
+    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts", "memory.growth"]
 
     static let together = Check(
         "threads.together", "sessions on four threads give the same bytes", needs: needs,
