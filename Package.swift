@@ -34,6 +34,11 @@ let pluginLinkage: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release)),
 ]
 
+// A program in C that is linked by Swift's driver, without the Swift runtime that the driver adds (see also linkage.c
+// there): the worker starts for every plugin, and is the one thing that hostile code finds around itself.
+let plainC: [LinkerSetting] =
+    isDependency ? [] : [.unsafeFlags(["-nostartfiles", "-Xlinker", "-z", "-Xlinker", "now"])]
+
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
 ///
 /// - Parameter base: the room whose codec and shim it stands on, if any.
@@ -81,6 +86,7 @@ let package = Package(
         .executable(name: "coderhost", targets: ["CoderHostCLI"]),
         .executable(name: "coderhost-worker", targets: ["CoderWorker"]),
         .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
+        .executable(name: "coderhost-fuzz", targets: ["FuzzDriver"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
@@ -100,13 +106,18 @@ let package = Package(
         // 4 the two sides; neither imports the other
         .target(name: "CoderPluginKit", dependencies: ["CCoderPlugin", "ImageModel"], swiftSettings: lean),
         .target(name: "CHostSystem"),
+        // Static, so that no command has one more library to load for what it hardly ever does.
+        .target(name: "CSignature", linkerSettings: [.linkedLibrary(":libsodium.a")]),
         .target(
             name: "CoderHost",
-            dependencies: ["CCoderPlugin", "CHostSystem", "CIsolationWire", "ImageModel", "ImageProcessing"],
+            dependencies: [
+                "CCoderPlugin", "CHostSystem", "CIsolationWire", "CSignature", "ImageModel", "ImageProcessing",
+            ],
             swiftSettings: lean),
         // the process that a plugin runs in when nobody vouches for it or its input, and what the two say to each other
         .target(name: "CIsolationWire", dependencies: ["CCoderPlugin"]),
-        .executableTarget(name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"]),
+        .executableTarget(
+            name: "CoderWorker", dependencies: ["CCoderPlugin", "CIsolationWire"], linkerSettings: plainC),
         // the kit that checks any plugin
         .target(name: "CConformance"),
         .executableTarget(
@@ -114,8 +125,8 @@ let package = Package(
             swiftSettings: lean),
         // 5 the command line
         .executableTarget(
-            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"], swiftSettings: lean,
-            plugins: ["EmbedCatalogue"]),
+            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            exclude: ["Templates"], swiftSettings: lean, plugins: ["EmbedCatalogue"]),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: lean),
         .plugin(
@@ -130,6 +141,13 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/TestSupport",
+            swiftSettings: strict),
+        // what takes bytes from strangers, the program that feeds it with damaged ones, and a short run of both
+        .target(
+            name: "FuzzTargets", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .executableTarget(
+            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets"], path: "Tests/Fuzz/Driver",
             swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(

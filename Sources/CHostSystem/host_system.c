@@ -6,15 +6,23 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U /* since Linux 6.3; older kernels refuse unknown flags with EINVAL */
 #endif
 
 const char *host_secure_getenv(const char *name) { return secure_getenv(name); }
+
+int host_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
 int host_memfd_executable(const char *name) {
     int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
@@ -56,4 +64,44 @@ int host_give_name(int descriptor, const char *path) {
     return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
 }
 
+int host_rename_exclusive(const char *from, const char *to) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return -1;
+    if (faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return errno = EEXIST, -1;
+    return rename(from, to);
+}
+
 int host_open_for_writing(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY); }
+
+int host_create_private(const char *path) {
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+int host_open_lock(const char *path) { return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); }
+
+int host_open_folder(const char *path) {
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+int host_open_in_folder(int folder, const char *name, int kind) {
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    if (kind == 2) {
+        return openat(folder, name, flags | O_DIRECTORY);
+    }
+#ifdef RESOLVE_NO_MAGICLINKS
+    struct open_how how = {
+        .flags = (unsigned)flags,
+        .resolve = RESOLVE_NO_MAGICLINKS | (kind == 1 ? RESOLVE_BENEATH : 0),
+    };
+    int descriptor = (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
+    if (descriptor >= 0 || (errno != ENOSYS && errno != EPERM)) {
+        return descriptor;
+    }
+#endif
+    /* A kernel or a container without the call: a link in the last part counts as one that leads out. */
+    int plain = openat(folder, name, flags | (kind == 1 ? O_NOFOLLOW : 0));
+    if (plain < 0 && kind == 1 && errno == ELOOP) {
+        errno = EXDEV;
+    }
+    return plain;
+}

@@ -25,6 +25,17 @@ public final class CoderHost: Sendable {
     /// Every plugin file in the folders, with its status; loads none.
     public var plugins: [PluginRecord] { registry.snapshot.plugins }
 
+    /// Plugins that failed too often, and are left alone for a while.
+    public var quarantine: Quarantine { registry.quarantine }
+
+    /// What would hold a sandboxed plugin back on this system; runs no plugin.
+    ///
+    /// - Throws: `.isolationUnavailable` when there is no sandbox at all.
+    public func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
+
+    /// What is odd about the trust store and the ledger of failures.
+    public var warnings: [String] { registry.snapshot.warnings + quarantine.warnings }
+
     /// Blocks until a plugin folder changes or time is up; true when something may have changed.
     ///
     /// - Concurrency: one thread.

@@ -22,8 +22,16 @@ public struct HostConfiguration: Sendable {
     public var limits: DecodeLimits
     /// Folders with one `<plugin-id>.conf` each for what an administrator or the user decided.
     public var administrationDirectories: [String]
+    /// Whose plugins are used.
+    public var trustPolicy: TrustPolicy
+    /// Folders with what is vouched for (`<hash>.trust`) and by whom (`*.pub`, `revoked`).
+    public var trustDirectories: [String]
+    /// The folder for what the host remembers between runs: which plugins failed. Nil keeps that in memory.
+    public var stateDirectory: String?
     /// Whether files that are dropped in, replaced or removed are noticed while the host runs.
     public var followsChanges: Bool
+    /// Where plugins run.
+    public var isolation = IsolationPolicy()
     /// What an undefined target format stands for.
     public var defaultAlphaFormat: ImageFormat = "png"
     public var defaultOpaqueFormat: ImageFormat = "jpeg"
@@ -44,12 +52,16 @@ public struct HostConfiguration: Sendable {
 
     public init(
         directories: [PluginDirectory]? = nil, limits: DecodeLimits = .default,
-        administrationDirectories: [String]? = nil, followsChanges: Bool = true
+        administrationDirectories: [String]? = nil, followsChanges: Bool = true, trustPolicy: TrustPolicy? = nil,
+        trustDirectories: [String]? = nil, stateDirectory: String? = HostConfiguration.standardState()
     ) {
         self.directories = directories ?? Self.standardDirectories()
         self.limits = limits
         self.administrationDirectories = administrationDirectories ?? Self.standardAdministration()
         self.followsChanges = followsChanges
+        self.trustPolicy = trustPolicy ?? .standard
+        self.trustDirectories = trustDirectories ?? Self.standardTrust()
+        self.stateDirectory = stateDirectory
     }
 
     /// The search order: arguments, `CODERHOST_PLUGIN_PATH`, the user's data folder, beside the executable, the system.
@@ -66,25 +78,37 @@ public struct HostConfiguration: Sendable {
         } else if let home = trustedEnvironment("HOME"), home.hasPrefix("/") {
             result.append(PluginDirectory("\(home)/.local/share/coderhost/plugins/1", origin: .user))
         }
-        if let executable = executablePath, let slash = executable.lastIndex(of: "/") {
-            let folder = executable[..<slash]
-            result.append(PluginDirectory("\(folder)/../lib/coderhost/plugins/1", origin: .relative))
-            // A build tree has executables and plugins side by side; an installed bin folder holds no plugin.
-            result.append(PluginDirectory(String(folder), origin: .relative))
-        }
+        result += installationDirectories().map { PluginDirectory($0, origin: .relative) }
         result.append(PluginDirectory("/usr/local/lib/coderhost/plugins/1", origin: .local))
         result.append(PluginDirectory("/usr/lib/coderhost/plugins/1", origin: .system))
         return result
     }
 
+    /// The folders that belong to the running program.
+    static func installationDirectories() -> [String] {
+        guard let executable = executablePath, let slash = executable.lastIndex(of: "/") else { return [] }
+        let folder = executable[..<slash]
+        // A build tree has executables and plugins side by side; an installed bin folder holds no plugin.
+        return ["\(folder)/../lib/coderhost/plugins/1", String(folder)]
+    }
+
     static func standardAdministration() -> [String] {
-        var result: [String] = []
-        if let config = trustedEnvironment("XDG_CONFIG_HOME"), config.hasPrefix("/") {
-            result.append("\(config)/coderhost/plugins.d")
-        } else if let home = trustedEnvironment("HOME"), home.hasPrefix("/") {
-            result.append("\(home)/.config/coderhost/plugins.d")
-        }
-        result.append("/etc/coderhost/plugins.d")
-        return result
+        (userSettings.map { ["\($0)/plugins.d"] } ?? []) + ["/etc/coderhost/plugins.d"]
+    }
+
+    static func standardTrust() -> [String] {
+        (userSettings.map { ["\($0)/trust.d"] } ?? []) + ["/etc/coderhost/trust.d"]
+    }
+
+    /// `$XDG_STATE_HOME/coderhost`, or else `~/.local/state/coderhost`; nil where there is neither.
+    public static func standardState() -> String? { userFolder("XDG_STATE_HOME", ".local/state") }
+
+    /// `$XDG_CONFIG_HOME/coderhost`, or else `~/.config/coderhost`.
+    private static var userSettings: String? { userFolder("XDG_CONFIG_HOME", ".config") }
+
+    private static func userFolder(_ variable: String, _ usual: String) -> String? {
+        if let folder = trustedEnvironment(variable), folder.hasPrefix("/") { return "\(folder)/coderhost" }
+        if let home = trustedEnvironment("HOME"), home.hasPrefix("/") { return "\(home)/\(usual)/coderhost" }
+        return nil
     }
 }

@@ -7,7 +7,8 @@ import ImageModel
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
         ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, CompareCommand.self,
-        FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, DoctorCommand.self,
+        FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, PluginCommand.self,
+        QuarantineCommand.self, DoctorCommand.self,
     ]
 
     static func main() {

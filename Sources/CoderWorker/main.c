@@ -1,1 +1,44 @@
-int main(void) { return 0; }
+/*
+ * coderhost-worker - the process that a plugin runs in when nobody vouches for it or for its input.
+ *
+ * coderhost starts it with a socket on descriptor 3; see isolation_wire.h for what the two say to each other.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "confinement.h"
+#include "descriptors.h"
+#include "guardian.h"
+#include "violation.h"
+#include "worker_exit.h"
+#include "zygote.h"
+
+static int is_started_by_a_host(void) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return getsockopt(ISO_CONTROL_DESCRIPTOR, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+int main(void) {
+    static const char usage[] = "coderhost-worker is started by coderhost and does nothing by itself.\n";
+    if (!is_started_by_a_host()) {
+        return write(STDERR_FILENO, usage, sizeof usage - 1) < 0 ? EXIT_USAGE : EXIT_USAGE;
+    }
+    close_from(ISO_CONTROL_DESCRIPTOR + 1);
+    /* Ctrl-C in a terminal is for the host; it decides what becomes of this process. */
+    setsid();
+    violation_end_as_usual();
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    confine_privileges();
+    confine_namespaces();
+    guardian_fork();
+    confine_capabilities();
+    zygote_run();
+}

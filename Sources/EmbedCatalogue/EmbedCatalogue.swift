@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// Tells the command line which plugins exist in this package, so that an error can name the one that is missing.
+/// Tells the command line which plugins exist in this package, so that an error can name the one that is missing, and
+/// what a new one begins with, so that the command needs no folder beside it.
 @main struct EmbedCatalogue: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let rooms = context.package.directoryURL.appending(path: "Plugins")
@@ -15,7 +16,25 @@ import PackagePlugin
                 displayName: "Embedding the catalogue of plugins",
                 executable: try context.tool(named: "ManifestTool").url,
                 arguments: ["--catalogue", output.path] + manifests.map(\.path),
-                inputFiles: manifests, outputFiles: [output])
+                inputFiles: manifests, outputFiles: [output]),
+            try templates(context, target),
         ]
+    }
+
+    private func templates(_ context: PluginContext, _ target: any Target) throws -> Command {
+        let folder = target.directoryURL.appending(path: "Templates")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
+        let files = names.map { folder.appending(path: $0) }.filter(isFile)
+        let output = context.pluginWorkDirectoryURL.appending(path: "TemplateFiles.swift")
+        return .buildCommand(
+            displayName: "Embedding the templates of plugins",
+            executable: try context.tool(named: "ManifestTool").url,
+            arguments: ["--templates", output.path, folder.path] + files.map(\.path),
+            inputFiles: files, outputFiles: [output])
+    }
+
+    private func isFile(_ place: URL) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder) && !isFolder.boolValue
     }
 }

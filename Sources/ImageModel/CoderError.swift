@@ -5,7 +5,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
             case unrecognizedFormat, noCoder, notMine, corrupt, truncated, needsInput, unsupportedFeature
             case limitExceeded, invalidArgument, misuse, cancelled, deadlineExceeded, outOfMemory, inputOutput
-            case notFound, cannotCreate, pluginRefused, pluginFault
+            case notFound, cannotCreate, pluginRefused, pluginFault, pluginCrashed, isolationUnavailable
         }
         private var kind: Kind
 
@@ -34,6 +34,10 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let pluginRefused = Code(kind: .pluginRefused)
         /// A plugin broke the contract.
         public static let pluginFault = Code(kind: .pluginFault)
+        /// The worker that a plugin ran in has ended: it crashed, hung, or tried what the sandbox forbids.
+        public static let pluginCrashed = Code(kind: .pluginCrashed)
+        /// The sandbox that was asked for is not to be had.
+        public static let isolationUnavailable = Code(kind: .isolationUnavailable)
 
         public var description: String { kind.rawValue }
     }

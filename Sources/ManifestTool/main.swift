@@ -1,5 +1,6 @@
 // ManifestTool <manifest.json> <output.swift>                run by the build plugin EmbedManifest
 // ManifestTool --catalogue <output.swift> <manifest.json>…   run by the build plugin EmbedCatalogue
+// ManifestTool --templates <output.swift> <folder> <file>…   the same; files are named from the folder
 
 /// Reads and checks a manifest; ends the build with the place of what is wrong.
 func manifest(_ input: String) -> Manifest {
@@ -13,11 +14,15 @@ func manifest(_ input: String) -> Manifest {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count >= 3, arguments[1] == "--catalogue" || arguments.count == 3 else {
+let mode = arguments.count >= 3 ? arguments[1] : ""
+guard mode == "--catalogue" || mode == "--templates" && arguments.count >= 4 || arguments.count == 3 else {
     fail("usage: ManifestTool <manifest.json> <output.swift>")
 }
 let output = arguments[2]
 let text =
-    arguments[1] == "--catalogue"
-    ? Catalogue(arguments.dropFirst(3).map(manifest)).text : GeneratedSource(manifest(arguments[1])).text
+    switch mode {
+    case "--catalogue": Catalogue(arguments.dropFirst(3).map(manifest)).text
+    case "--templates": EmbeddedFolder(arguments[3], arguments.dropFirst(4).map { $0 }).text
+    default: GeneratedSource(manifest(arguments[1])).text
+    }
 if !writeFile(output, text) { fail("\(output): error: the file cannot be written") }

@@ -12,6 +12,7 @@ enum Tool {
     /// Variables under which only what a test names is seen.
     static let environment: [String: String?] = [
         "CODERHOST_PLUGIN_PATH": nil, "HOME": nowhere.path, "XDG_DATA_HOME": nil, "XDG_CONFIG_HOME": nil,
+        "XDG_STATE_HOME": nil, "CODERHOST_TRUST": nil,
     ]
 
     /// Runs the command with the plugins that stand beside it.

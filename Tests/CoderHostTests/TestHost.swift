@@ -12,12 +12,16 @@ import TestSupport
 
 /// A host that looks only at the folders it is given.
 func testHost(
-    _ folders: String..., administration: [String] = [], limits: DecodeLimits = .default, follows: Bool = false
+    _ folders: String..., administration: [String] = [], limits: DecodeLimits = .default, follows: Bool = false,
+    isolation: IsolationPolicy = IsolationPolicy(.off), policy: TrustPolicy = .owned, trust: [String] = [],
+    state: String? = nil
 ) -> CoderHost {
-    CoderHost(
-        configuration: HostConfiguration(
-            directories: folders.map { .init($0, origin: .argument) }, limits: limits,
-            administrationDirectories: administration, followsChanges: follows))
+    var configuration = HostConfiguration(
+        directories: folders.map { .init($0, origin: .argument) }, limits: limits,
+        administrationDirectories: administration, followsChanges: follows, trustPolicy: policy,
+        trustDirectories: trust, stateDirectory: state)
+    configuration.isolation = isolation
+    return CoderHost(configuration: configuration)
 }
 
 /// Plugins built once in a process and copied wherever a test wants them.

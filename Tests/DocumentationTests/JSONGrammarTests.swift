@@ -13,8 +13,8 @@ import Testing
         #expect(result.status == status)
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
-        // The verbs of frames have a section each; thumbnail has that of convert.
-        let name = words[0] == "frames" ? "frames \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
+        // The verbs of frames and plugin have a section each; thumbnail has that of convert.
+        let name = ["frames", "plugin"].contains(words[0]) ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
         let section = "## coderhost \(name) --json"
         for line in lines {
             let document = try JSONParser.parse(Array(line.utf8))
@@ -47,6 +47,13 @@ import Testing
 
         try check(thumbnail + ["pictures/rgba.png", "pictures/three-frames.gif"], "written")
         try check(thumbnail + ["nowhere"], "failure", status: 66)
+    }
+
+    @Test func `holds for a new plugin`() throws {
+        let place = TemporaryDirectory()
+
+        try check(["plugin", "new", "toy", "--lang", "rust", "--json", "-o", place.file("toy")], "created")
+        try check(["plugin", "new", "toy", "--json", "-o", place.file("toy")], "failure", status: 73)
     }
 
     @Test func `holds for the frames of every picture`() throws {

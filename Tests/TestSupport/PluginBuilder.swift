@@ -59,6 +59,16 @@ public enum PluginBuilder {
         }
     }
 
+    /// Builds a program in the place of `coderhost-worker` that lies; see `Tests/ThirdParty/worker/hostile.c`.
+    public static func buildHostileWorker(lie: String, into folder: String) throws -> String {
+        let output = "\(folder)/worker-\(lie.lowercased())"
+        try compile([
+            "\(Repository.root)/Tests/ThirdParty/worker/hostile.c", "-DLIE=\(lie)", "-I\(headers)",
+            "-I\(Repository.root)/Sources/CIsolationWire/include", "-o", output,
+        ])
+        return output
+    }
+
     /// Builds a plugin that needs `libcoderhost-absent.so.3`, and takes that library away.
     @discardableResult
     public static func buildMissingLibrary(into folder: String) throws -> String {

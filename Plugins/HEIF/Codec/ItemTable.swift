@@ -200,7 +200,10 @@ extension ItemTable {
             var targets: [UInt32] = []
             for _ in 0..<(try entry.u16()) { targets.append(UInt32(try entry.uint(width))) }
             outgoing[from, default: []].append(references.count)
-            for target in targets { incoming[target, default: []].append(references.count) }
+            // Once for each, however often it names the same item: a grid may be made of 65,535 times one tile.
+            for target in targets where incoming[target]?.last != references.count {
+                incoming[target, default: []].append(references.count)
+            }
             linkCount += 1 + targets.count
             references.append(ItemReference(type: box.type, from: from, to: targets))
         }

@@ -40,7 +40,7 @@ struct Picture {
         self.depth = item.type == "iovl" ? 8 : depth
         let tiles = item.type == "grid" ? table.targets("dimg", from: id) : []
         var hasAlpha = false
-        for place in [id] + tiles where !hasAlpha { hasAlpha = try Self.alpha(of: place, in: table) != nil }
+        for place in [id] + Set(tiles) where !hasAlpha { hasAlpha = try Self.alpha(of: place, in: table) != nil }
         self.hasAlpha = hasAlpha
         isPremultiplied = hasAlpha && !table.targets("prem", from: id).isEmpty
         let transforms = table.properties(of: id).compactMap { property -> Bool? in

@@ -13,6 +13,9 @@
 /* getenv, but NULL in a process with raised privileges. The corresponding function is `secure_getenv`. */
 const char *_Nullable host_secure_getenv(const char *_Nonnull name);
 
+/* Whether the process may do more than who started it: the same that makes `secure_getenv` answer NULL. */
+int host_is_privileged(void);
+
 /* An anonymous file for code. The corresponding function is `memfd_create`; -1 on failure. */
 int host_memfd_executable(const char *_Nonnull name);
 
@@ -37,7 +40,28 @@ int host_create_unnamed(const char *_Nonnull folder);
 /* Gives such a file a name that nothing has. The corresponding function is `linkat`; -1 on failure. */
 int host_give_name(int descriptor, const char *_Nonnull path);
 
+/* Renames to a name that nothing has. The corresponding function is `renameat2`, with RENAME_NOREPLACE; where the file
+   system has no such thing, `rename` when nothing has the name at that moment. -1 on failure. */
+int host_rename_exclusive(const char *_Nonnull from, const char *_Nonnull to);
+
 /* Opens an existing file for writing without changing it. -1 on failure. */
 int host_open_for_writing(const char *_Nonnull path);
+
+/* Opens a directory to look into it, without following a link in the last part. -1 on failure. */
+int host_open_folder(const char *_Nonnull path);
+
+/*
+ * Opens something in a directory for reading, without waiting for anybody and without following links of /proc. The call
+ * is `openat2`. -1 on failure.
+ *
+ * kind 0: links are followed; 1: those that lead out of the directory fail with EXDEV; 2: a directory.
+ */
+int host_open_in_folder(int folder, const char *_Nonnull name, int kind);
+
+/* Creates a file that did not exist, for its owner alone. -1 on failure. */
+int host_create_private(const char *_Nonnull path);
+
+/* Opens a file that is only there to be locked; makes it when it is missing. -1 on failure. */
+int host_open_lock(const char *_Nonnull path);
 
 #endif

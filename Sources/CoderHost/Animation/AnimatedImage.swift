@@ -13,6 +13,8 @@ public final class AnimatedImage: Sendable {
     public let format: ImageFormat
     /// The coder at work.
     public let coder: String
+    /// Where it runs; nil for the host's own coders.
+    public let isolation: IsolationReport?
     /// Decoded frames, shared by everybody who plays this image.
     public let pool = FramePool()
 
@@ -41,6 +43,7 @@ public final class AnimatedImage: Sendable {
         info = session.info
         format = session.format
         coder = session.coder.id
+        isolation = session.isolation
         firstFrameOnly = false
         shape = FrameShape(session.info)
         self.session = Mutex(session)
@@ -59,6 +62,7 @@ public final class AnimatedImage: Sendable {
         info = session.info
         format = session.format
         coder = session.coder.id
+        isolation = session.isolation
         // A budget for all frames is shared among those that are known now.
         firstFrameOnly = options.firstFrameOnly
         var frameCount = options.firstFrameOnly ? 1 : session.info.frameCount

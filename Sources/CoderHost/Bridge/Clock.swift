@@ -13,3 +13,13 @@ package func processorSeconds() -> Double {
     unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
+
+/// Milliseconds since 1970 on the clock of the calendar.
+@Sendable package func wallMilliseconds() -> Int {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
+}
+
+/// `2026-11-21T20:15:47Z` of milliseconds since 1970.
+package func wallText(_ milliseconds: Int) -> String { CivilTime.text(milliseconds: milliseconds) }

@@ -114,6 +114,23 @@ extension File {
 /// Names in a directory, sorted by their bytes.
 package func directoryEntries(_ path: String) throws(SystemError) -> [String] {
     guard let stream = unsafe opendir(path) else { throw .last }
+    return unsafe entries(stream)
+}
+
+/// Names in a directory that is open.
+func directoryEntries(_ folder: File) throws(SystemError) -> [String] {
+    // The stream takes the descriptor over, and its place in the directory with it.
+    let own = unsafe host_open_in_folder(folder.descriptor, ".", 2)
+    if own < 0 { throw .last }
+    guard let stream = unsafe fdopendir(own) else {
+        let error = SystemError.last
+        close(own)
+        throw error
+    }
+    return unsafe entries(stream)
+}
+
+private func entries(_ stream: OpaquePointer) -> [String] {
     defer { unsafe closedir(stream) }
     var names: [String] = []
     while let entry = unsafe readdir(stream) {
@@ -151,6 +168,12 @@ package func trustedEnvironment(_ name: String) -> String? {
     guard let value = unsafe host_secure_getenv(name) else { return nil }
     return unsafe String(cString: value)
 }
+
+/// Whether this process may do everything.
+let isRoot = geteuid() == 0
+
+/// Whether whoever started this process may do less than it: set-user-ID, or capabilities of its file.
+let isPrivileged = host_is_privileged() != 0
 
 /// Whether every word of the command line is UTF-8; in others U+FFFD stands for what is not.
 package let commandLineIsText: Bool = {

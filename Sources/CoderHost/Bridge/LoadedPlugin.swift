@@ -1,5 +1,4 @@
 import CCoderPlugin
-import CHostSystem
 import Glibc
 import ImageModel
 import ImageProcessing
@@ -43,9 +42,21 @@ import Synchronization
     /// in flight.
     private static let loading = Mutex<Void>(())
 
+    /// What the loader has been given.
+    private static let mapped = Mutex<[SealedPlugin]>([])
+
     /// What is already known of a file; nil when nothing of it has run yet.
     static func outcome(of identity: FileIdentity) -> Result<LoadedPlugin, PluginRefusal>? {
         known.withLock { $0[identity] }
+    }
+
+    /// The same as a status.
+    static func status(of identity: FileIdentity) -> PluginStatus? {
+        switch outcome(of: identity) {
+        case .success: PluginStatus(.loaded)
+        case .failure(let refusal): refusal.status
+        case nil: nil
+        }
     }
 
     /// Maps the plugin of a record, or answers what became of it before.
@@ -58,23 +69,28 @@ import Synchronization
             if let outcome = outcome(of: identity) { return outcome }
             let result: Result<LoadedPlugin, PluginRefusal>
             do throws(PluginRefusal) {
-                result = .success(try map(record, identity, manifest))
+                result = .success(try map(record, manifest))
             } catch {
                 result = .failure(error)
             }
+            // What another look may mend is not kept.
+            if case .failure(let refusal) = result, refusal.isStale { return result }
             known.withLock { $0[identity] = result }
             return result
         }
     }
 
     private static func map(
-        _ record: PluginRecord, _ identity: FileIdentity, _ manifest: PluginManifest
+        _ record: PluginRecord, _ manifest: PluginManifest
     ) throws(PluginRefusal) -> LoadedPlugin {
-        let path = try sealedCopy(record, identity) ?? record.path
-        guard let handle = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
+        let sealed = try SealedPlugin(record)
+        guard let handle = unsafe dlopen(sealed.path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
             let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "dlopen failed"
             throw PluginRefusal(.missingLibrary, reason, "install what is missing (ldd \(record.path))")
         }
+        // Its descriptor stays open for good: that number is the name the loader knows the copy by.
+        mapped.withLock { $0.append(sealed) }
+        try sealed.confirm()
         guard let symbol = unsafe dlsym(handle, CPI_ENTRY_SYMBOL) else {
             throw PluginRefusal(.notAPlugin, "it does not export \(CPI_ENTRY_SYMBOL)", "export that symbol")
         }
@@ -102,51 +118,31 @@ import Synchronization
         guard let plugin = unsafe importStruct(pointer, minimum: \.`init`, required: [\.id, \.version, \.coder]) else {
             throw lying("its plugin struct is too short or incomplete")
         }
-        let id = unsafe String(cString: plugin.id)
-        let version = unsafe String(cString: plugin.version)
-        if id != manifest.id { throw lying("it calls itself \(id), its manifest \(manifest.id)") }
-        if version != manifest.version {
-            throw lying("it is version \(version), its manifest says \(manifest.version)")
-        }
-        let needed = unsafe Int(plugin.abi_minor_needed)
-        if needed != manifest.abiMinorNeeded {
-            throw lying("it needs minor \(needed), its manifest says \(manifest.abiMinorNeeded)")
-        }
-        guard unsafe Int(plugin.coder_count) == manifest.coders.count else {
-            throw lying("it has \(unsafe plugin.coder_count) coders, its manifest \(manifest.coders.count)")
-        }
+        var facts = unsafe PluginFacts(
+            id: String(cString: plugin.id), version: String(cString: plugin.version),
+            abiMinorNeeded: Int(plugin.abi_minor_needed), coders: [], knowsAll: false)
         // A plugin that answers an id nobody can know would answer any.
-        if let get = unsafe plugin.get, unsafe get("coderhost.no-such-extension/1") != nil {
-            throw lying("it claims to know an extension that does not exist")
-        }
+        if let get = unsafe plugin.get { facts.knowsAll = unsafe get("coderhost.no-such-extension/1") != nil }
         var coders: [String: Coder] = [:]
-        for index in unsafe 0..<plugin.coder_count {
+        for index in unsafe 0..<min(plugin.coder_count, 256) {
             guard let coder = unsafe plugin.coder(index),
                 let raw = unsafe importStruct(coder, minimum: \.encoder, required: [\.id])
             else { throw lying("coder \(index) is missing or incomplete") }
             let coderID = unsafe String(cString: raw.id)
-            guard let described = manifest.coders.first(where: { $0.id == coderID }) else {
-                throw lying("its coder \(coderID) is not in its manifest")
-            }
-            // Roles this version has no name for are compared by nobody.
-            let knownRoles = CoderRoles.names.reduce(into: CoderRoles()) { $0.insert($1.role) }
-            let roles = unsafe CoderRoles(rawValue: raw.roles).intersection(knownRoles)
-            guard roles == described.roles else {
-                throw lying(
-                    "\(coderID) has the roles \(roles.names.joined(separator: " ")), its manifest says "
-                        + described.roles.names.joined(separator: " "))
-            }
             let decoder = unsafe raw.decoder.flatMap { unsafe importDecoder($0) }
             let encoder = unsafe raw.encoder.flatMap { unsafe importEncoder($0) }
-            guard (decoder != nil) == roles.contains(.decode), (encoder != nil) == roles.writes
-            else { throw lying("\(coderID) has no complete table for a role it claims, or one for a role it does not") }
+            facts.coders.append(
+                PluginFacts.Coder(
+                    id: coderID, roles: unsafe PluginFacts.roles(raw.roles), decodes: decoder != nil,
+                    encodes: encoder != nil))
             unsafe coders[coderID] = Coder(pointer: coder, decoder: decoder, encoder: encoder)
         }
+        if let contradiction = facts.contradiction(with: manifest) { throw lying(contradiction) }
         if let initialise = unsafe plugin.`init` {
             var call = ContractCall()
             let status = unsafe initialise(&call.error)
             if status != CPI_OK {
-                let error = call.failure(status < 0 ? status : CPI_INTERNAL, coder: id)
+                let error = call.failure(status < 0 ? status : CPI_INTERNAL, coder: facts.id)
                 throw PluginRefusal(
                     .initFailed, error?.message ?? "it could not be initialised", "see the plugin's own documentation")
             }
@@ -164,50 +160,5 @@ import Synchronization
     private static func importEncoder(_ pointer: UnsafePointer<cpi_encoder_api>) -> cpi_encoder_api? {
         unsafe importStruct(
             pointer, minimum: \.get, required: [\.open, \.close, \.accept, \.begin, \.add_frame, \.finish])
-    }
-
-    /// An immutable copy of the file, as a path for the loader; nil where it has to be loaded from its own place.
-    ///
-    /// Loading a copy makes it harmless to overwrite a plugin that is in use, and lets a replaced file be loaded beside
-    /// the old one, which the loader would otherwise take for the same.
-    private static func sealedCopy(_ record: PluginRecord, _ identity: FileIdentity) throws(PluginRefusal) -> String? {
-        // Libraries beside the plugin are found relative to its place, which a copy does not have.
-        if record.needsOrigin { return nil }
-        let file: File
-        do throws(SystemError) {
-            file = try File(reading: record.path)
-            guard try file.status().identity == identity else {
-                throw SystemError(ESTALE)
-            }
-        } catch {
-            let why = error.code == ESTALE ? "it changed since it was examined" : "it cannot be read: \(error)"
-            throw PluginRefusal(.notAPlugin, why, "try again")
-        }
-        let copy = unsafe host_memfd_executable(record.fileName)
-        guard copy >= 0 else { return nil }
-        var offset = 0
-        while offset < identity.size {
-            let count = unsafe sendfile(copy, file.descriptor, &offset, identity.size - offset)
-            if count <= 0 {
-                close(copy)
-                return nil
-            }
-        }
-        guard host_seal(copy) == 0 else {
-            close(copy)
-            return nil
-        }
-        // The descriptor stays open for good: its number is the name the loader knows the copy by.
-        return "/proc/self/fd/\(copy)"
-    }
-}
-
-/// Why a plugin was not loaded.
-struct PluginRefusal: Error, Sendable, Hashable {
-    var status: PluginStatus
-
-    init(_ status: PluginStatus) { self.status = status }
-    init(_ state: PluginStatus.State, _ reason: String, _ remedy: String) {
-        status = PluginStatus(state, reason: reason, remedy: remedy)
     }
 }

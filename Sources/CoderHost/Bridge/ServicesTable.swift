@@ -52,10 +52,7 @@ import ImageModel
                 },
                 now: { _ in monotonicNow() },
                 thread_hint: { ctx in
-                    // One thread for each session: a batch keeps the other cores busy by itself.
-                    let wanted = unsafe sessionContext(ctx).options.integer(OptionKey.threads) ?? 1
-                    let allowed = unsafe sessionContext(ctx).limits.maxThreads
-                    return UInt32(clamping: max(1, allowed > 0 ? min(wanted, allowed) : wanted))
+                    UInt32(clamping: unsafe sessionContext(ctx).threadHint)
                 }))
     }
 

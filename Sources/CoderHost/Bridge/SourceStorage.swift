@@ -13,6 +13,9 @@ import Synchronization
     private let complete: Atomic<Bool>
     /// A large file is read where and when its bytes are needed; there is no memory then.
     private let file: File?
+    /// The file that was read as a whole, so that a worker may read it, too.
+    private let original: File?
+    private let share = Mutex<SourceShare?>(nil)
 
     /// Files from this size on are not read as a whole: most of what decodes them does so from front to back.
     private static let readPiecewiseFrom = 8 << 20
@@ -20,6 +23,7 @@ import Synchronization
     /// Copies bytes.
     init(copying bytes: [UInt8]) {
         file = nil
+        original = nil
         capacity = bytes.count
         unsafe memory = LargeMemory.allocate(max(1, capacity))
         guard let memory = unsafe memory else {
@@ -37,6 +41,7 @@ import Synchronization
     /// Reserves address space; pages are taken as bytes arrive.
     init(capacity: Int) throws(CoderError) {
         file = nil
+        original = nil
         self.capacity = capacity
         unsafe memory = LargeMemory.allocate(max(1, capacity))
         watermark = Atomic(0)
@@ -65,6 +70,7 @@ import Synchronization
             unsafe memory = nil
             capacity = size
             self.file = file
+            original = nil
             watermark = Atomic(size)
             complete = Atomic(true)
             return
@@ -110,6 +116,7 @@ import Synchronization
         }
         unsafe memory = target
         capacity = room
+        original = size > 0 && size == filled ? file : nil
         watermark = Atomic(filled)
         complete = Atomic(true)
     }
@@ -166,7 +173,33 @@ import Synchronization
         unsafe bytes.withUnsafeBytes { source in
             if let base = source.baseAddress { unsafe (memory + start).copyMemory(from: base, byteCount: source.count) }
         }
+        share.withLock { $0?.write(bytes, at: start) }
         watermark.store(start + bytes.count, ordering: .releasing)
+    }
+
+    // MARK: For workers
+
+    /// What a worker reads the bytes from.
+    ///
+    /// - Throws: `.outOfMemory`.
+    func shared() throws(CoderError) -> SourceShare {
+        try share.withLock { share throws(CoderError) -> SourceShare in
+            if let share { return share }
+            let fresh: SourceShare
+            if let file {
+                fresh = SourceShare(file, kind: CPI_SOURCE_READER, count: capacity)
+            } else if let original, (try? original.status().size) == available {
+                // The worker maps the file: no byte is copied, and one that becomes shorter ends the worker alone.
+                fresh = SourceShare(original, kind: CPI_SOURCE_MEMORY, count: available)
+            } else {
+                let count = available
+                let view = unsafe UnsafeRawBufferPointer(start: memory, count: count)
+                fresh = try SourceShare(
+                    copying: unsafe view.bytes, capacity: isComplete ? count : capacity, grows: !isComplete)
+            }
+            share = fresh
+            return fresh
+        }
     }
 
     func finish() { complete.store(true, ordering: .releasing) }

@@ -1,34 +1,72 @@
+import Glibc
+
 /// What an administrator or the user decided about one plugin.
 ///
 /// A file `<folder>/<plugin-id>.conf` holds lines `key = value`: `enabled = yes|no`, `priority = <number>`. `#` begins a
 /// comment. The user's folder comes before the system's.
-struct Administration: Hashable {
+package struct Administration: Hashable {
     var isEnabled = true
     var priority: Int?
     /// The file it was read from.
     var file: String?
 
     static func of(plugin id: String, in folders: [String]) -> Administration {
+        guard let (path, text) = settings(of: id, in: folders) else { return Administration() }
+        var result = Administration()
+        result.file = path
+        for line in text.split(separator: "\n") {
+            guard let (key, value) = member(line) else { continue }
+            switch key {
+            case "enabled": result.isEnabled = !["no", "false", "0", "off"].contains(value)
+            case "priority": result.priority = Int(value)
+            default: continue
+            }
+        }
+        return result
+    }
+
+    /// Writes in the first folder whether a plugin is used; everything else in the file stays as it is.
+    ///
+    /// Where the settings of another folder counted so far, they are taken over.
+    /// - Returns: the file.
+    package static func write(
+        enabled: Bool, plugin id: String, in folders: [String]
+    ) throws(SystemError) -> String {
+        guard let folder = folders.first else { throw SystemError(ENOENT) }
+        let path = "\(folder)/\(id).conf"
+        var lines =
+            settings(of: id, in: folders)?.text.split(separator: "\n", omittingEmptySubsequences: false).map(
+                String.init)
+            ?? []
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        let word = "enabled = \(enabled ? "yes" : "no")"
+        var isSet = false
+        for index in lines.indices where member(lines[index][...])?.key == "enabled" {
+            let remark = lines[index].firstIndex(of: "#").map { " " + lines[index][$0...] } ?? ""
+            lines[index] = word + remark
+            isSet = true
+        }
+        if !isSet { lines.append(word) }
+        try OwnFile.makeFolder(folder)
+        // A link stays one.
+        try OwnFile.write(
+            Array(lines.map { $0 + "\n" }.joined().utf8), to: resolvedPath(path) ?? path, mode: 0o644)
+        return path
+    }
+
+    private static func settings(of id: String, in folders: [String]) -> (path: String, text: String)? {
         for folder in folders {
             let path = "\(folder)/\(id).conf"
-            guard let file = try? File(reading: path), let text = try? file.bytes(at: 0, count: 64 << 10) else {
-                continue
-            }
-            var result = Administration()
-            result.file = path
-            for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-                let parts = line.prefix { $0 != "#" }.split(separator: "=", maxSplits: 1).map {
-                    $0.filter { !$0.isWhitespace }.lowercased()
-                }
-                guard parts.count == 2 else { continue }
-                switch parts[0] {
-                case "enabled": result.isEnabled = !["no", "false", "0", "off"].contains(parts[1])
-                case "priority": result.priority = Int(parts[1])
-                default: continue
-                }
-            }
-            return result
+            if let bytes = try? OwnFile.read(path) { return (path, String(decoding: bytes, as: UTF8.self)) }
         }
-        return Administration()
+        return nil
+    }
+
+    /// `key = value`, without spaces and in lower case.
+    private static func member(_ line: Substring) -> (key: String, value: String)? {
+        let parts = line.prefix { $0 != "#" }.split(separator: "=", maxSplits: 1).map {
+            $0.filter { !$0.isWhitespace }.lowercased()
+        }
+        return parts.count == 2 ? (parts[0], parts[1]) : nil
     }
 }

@@ -25,6 +25,8 @@ package struct ELFImage {
     /// Libraries the loader has to find.
     package private(set) var needed: [String] = []
     package private(set) var runPath: [String] = []
+    /// Every value of the dynamic section by its tag, the last of each.
+    private(set) var dynamic: [UInt64: Int] = [:]
     /// Whether the dynamic string table holds this name, as it must for an exported symbol.
     package func mayExport(_ symbol: String) -> Bool {
         guard let strings = try? bytes(stringOffset, stringCount) else { return false }
@@ -36,13 +38,14 @@ package struct ELFImage {
     }
 
     private let file: File
-    private let size: Int
-    private var segments: [Segment] = []
+    let size: Int
+    private(set) var segments: [Segment] = []
     private var stringOffset = 0
     private var stringCount = 0
 
-    private struct Segment {
+    struct Segment {
         var type: UInt32
+        var flags: UInt32
         var offset: Int
         var address: Int
         var count: Int
@@ -98,7 +101,7 @@ package struct ELFImage {
 
     // MARK: Bytes
 
-    private func bytes(_ offset: Int, _ count: Int) throws(Failure) -> [UInt8] {
+    func bytes(_ offset: Int, _ count: Int) throws(Failure) -> [UInt8] {
         guard offset >= 0, count >= 0, offset <= size, count <= size - offset else {
             throw offset == 0 ? .notELF : .damaged("a part of it lies behind the end of the file")
         }
@@ -108,14 +111,14 @@ package struct ELFImage {
         return result
     }
 
-    private func u16(_ data: [UInt8], _ at: Int) -> UInt16 { UInt16(data[at + 1]) << 8 | UInt16(data[at]) }
-    private func u32(_ data: [UInt8], _ at: Int) -> UInt32 {
+    func u16(_ data: [UInt8], _ at: Int) -> UInt16 { UInt16(data[at + 1]) << 8 | UInt16(data[at]) }
+    func u32(_ data: [UInt8], _ at: Int) -> UInt32 {
         UInt32(u16(data, at + 2)) << 16 | UInt32(u16(data, at))
     }
-    private func u64(_ data: [UInt8], _ at: Int) -> UInt64 {
+    func u64(_ data: [UInt8], _ at: Int) -> UInt64 {
         UInt64(u32(data, at + 4)) << 32 | UInt64(u32(data, at))
     }
-    private func int(_ data: [UInt8], _ at: Int) -> Int { Int(clamping: u64(data, at)) }
+    func int(_ data: [UInt8], _ at: Int) -> Int { Int(clamping: u64(data, at)) }
 
     // MARK: Parts
 
@@ -126,8 +129,8 @@ package struct ELFImage {
         let table = try bytes(int(header, 32), entry * count)
         for at in stride(from: 0, to: table.count, by: entry) {
             let segment = Segment(
-                type: u32(table, at), offset: int(table, at + 8), address: int(table, at + 16),
-                count: int(table, at + 32), alignment: int(table, at + 48))
+                type: u32(table, at), flags: u32(table, at + 4), offset: int(table, at + 8),
+                address: int(table, at + 16), count: int(table, at + 32), alignment: int(table, at + 48))
             // Touching a mapped page behind the end of the file would end the process.
             if segment.type == 1, segment.offset > size || segment.count > size - segment.offset {
                 throw .damaged("a part of it lies behind the end of the file")
@@ -158,7 +161,7 @@ package struct ELFImage {
     }
 
     /// The place in the file of an address; only loaded segments count.
-    private func fileOffset(_ address: Int) -> Int? {
+    func fileOffset(_ address: Int) -> Int? {
         for segment in segments where segment.type == 1 {
             if address >= segment.address, address - segment.address < segment.count {
                 return segment.offset + (address - segment.address)
@@ -169,6 +172,10 @@ package struct ELFImage {
 
     private mutating func readDynamic() throws(Failure) {
         guard let dynamic = segments.first(where: { $0.type == 2 }) else { throw .damaged("it cannot be loaded") }
+        // The loader goes by the address, and by the last of several.
+        guard segments.count(where: { $0.type == 2 }) == 1, fileOffset(dynamic.address) == dynamic.offset else {
+            throw .damaged("its dynamic section is not where the loader looks for it")
+        }
         guard dynamic.count <= 64 << 10 else { throw .damaged("its dynamic section is too large") }
         let table = try bytes(dynamic.offset, dynamic.count)
         var stringAddress: Int?
@@ -176,7 +183,10 @@ package struct ELFImage {
         var pathAt: Int?
         for at in stride(from: 0, to: table.count - 15, by: 16) {
             let value = int(table, at + 8)
-            switch u64(table, at) {
+            let tag = u64(table, at)
+            if tag == 0 { break }  // DT_NULL: the loader stops here
+            self.dynamic[tag] = value
+            switch tag {
             case 1: neededAt.append(value)  // DT_NEEDED
             case 5: stringAddress = value  // DT_STRTAB
             case 10: stringCount = value  // DT_STRSZ
@@ -193,11 +203,14 @@ package struct ELFImage {
             guard let name = string(at) else { throw .damaged("a library name lies outside the string table") }
             needed.append(name)
         }
-        if let pathAt, let path = string(pathAt) { runPath = path.split(separator: ":").map(String.init) }
+        guard let pathAt else { return }
+        guard let path = string(pathAt) else { throw .damaged("its run path lies outside the string table") }
+        // An empty entry is the working directory.
+        runPath = path.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     }
 
     /// A name of the dynamic string table; file names are at most 255 bytes long.
-    private func string(_ at: Int) -> String? {
+    func string(_ at: Int) -> String? {
         guard at >= 0, at < stringCount,
             let text = try? bytes(stringOffset + at, min(4096, stringCount - at)), let end = text.firstIndex(of: 0)
         else { return nil }

@@ -28,6 +28,26 @@ final class LibraryResolver {
         return result
     }
 
+    /// Every folder that the loader reads from to load a plugin, by its own name and without links.
+    func folders(for record: PluginRecord) -> [String] {
+        var folders = Set(Self.standardFolders + ["/etc/ld.so.cache"])
+        var visited: Set<String> = []
+        var paths: Set<String> = []
+        let place = record.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        if let file = try? File(reading: record.path), let status = try? file.status(),
+            let image = try? ELFImage(file, size: status.size)
+        {
+            _ = missing(image, place, neededBy: nil, &visited, &paths)
+        }
+        for path in paths.union([record.path]) {
+            for name in [path, resolvedPath(path) ?? path] {
+                folders.insert(
+                    name.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/"))
+            }
+        }
+        return folders.filter { $0.hasPrefix("/") }.sorted()
+    }
+
     /// Whether a library of the plugin is only found relative to the plugin's own place.
     func needsOrigin(_ image: ELFImage, in folder: String) -> Bool {
         image.runPath.contains { $0.hasPrefix("$ORIGIN") || $0.hasPrefix("${ORIGIN}") }

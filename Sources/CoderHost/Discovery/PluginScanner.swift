@@ -1,36 +1,51 @@
 import CCoderPlugin
+import Glibc
 import ImageModel
 
 /// Reads the plugin folders; loads nothing.
+///
+/// A folder may change while it is read. Whatever becomes of a file, it has a record that says so, or none when it is
+/// gone; nothing is waited for.
 struct PluginScanner {
-    let configuration: HostConfiguration
+    private let configuration: HostConfiguration
+    private let trust: PluginTrust
+    private let resolver = LibraryResolver()
+    private let gate = Gate()
+
+    /// Keeps what several plugins share.
+    private final class Gate { var gate = ELFGate() }
+
+    init(configuration: HostConfiguration) {
+        self.configuration = configuration
+        trust = PluginTrust(configuration)
+    }
 
     /// A plugin is code; the largest known is well below this.
     private static let maxFileBytes = 256 << 20
 
+    /// What was passed over in the trust store.
+    var warnings: [String] { trust.store.warnings }
+
     /// All candidates in order of precedence, each with a status.
     ///
-    /// Complexity: one directory read per folder, and a few small reads per file.
+    /// Complexity: one directory read per folder, and a few small reads per file; files with a signature are read whole.
     func scan() -> [PluginRecord] {
         var records: [PluginRecord] = []
         var visitedFolders: Set<FileIdentity> = []
         var visitedFiles: Set<FileIdentity> = []
-        let resolver = LibraryResolver()
+        let own = Set(HostConfiguration.installationDirectories().compactMap(resolvedPath))
         for directory in configuration.directories {
-            guard var folder = FileStatus.of(directory.path)?.identity else { continue }
             // Two names of one folder are one folder.
-            folder.size = 0
-            folder.modified = 0
-            folder.changed = 0
-            guard visitedFolders.insert(folder).inserted, let names = try? directoryEntries(directory.path) else {
-                continue
-            }
-            let candidates = names.filter { $0.hasPrefix("libcoder-") && $0.hasSuffix(".so") }
-            if candidates.isEmpty { continue }
-            let place = resolvedPath(directory.path) ?? directory.path
-            let doubt = PathTrust.examine(directory: place)
-            for name in candidates {
-                let record = examine("\(place)/\(name)", directory, place, doubt, resolver)
+            guard let folder = PluginFolder(directory.path), let key = folder.key, visitedFolders.insert(key).inserted
+            else { continue }
+            let names = folder.names
+            let signed = Set(names.filter { $0.hasPrefix("libcoder-") && $0.hasSuffix(".so.sig") })
+            let isInstalled = resolvedPath(directory.path).map(own.contains) ?? false
+            for name in names where name.hasPrefix("libcoder-") && name.hasSuffix(".so") {
+                guard var record = examine(name, in: folder, directory, signed.contains("\(name).sig")) else {
+                    continue
+                }
+                record.isInstalled = isInstalled
                 // Two names of one file are one plugin.
                 if let identity = record.identity, !visitedFiles.insert(identity).inserted { continue }
                 records.append(record)
@@ -40,62 +55,114 @@ struct PluginScanner {
         return records
     }
 
+    /// A plugin's file as it is now; nil when it is gone.
+    func examine(again record: PluginRecord) -> PluginRecord? {
+        guard let folder = PluginFolder(parentFolder(record.path)) else { return nil }
+        let name = record.fileName
+        return examine(name, in: folder, record.directory, FileStatus.of("\(record.path).sig") != nil)
+    }
+
     private func examine(
-        _ path: String, _ directory: HostConfiguration.PluginDirectory, _ folder: String, _ doubt: PathTrust.Doubt?,
-        _ resolver: LibraryResolver
-    ) -> PluginRecord {
+        _ name: String, in folder: PluginFolder, _ directory: HostConfiguration.PluginDirectory, _ hasSignature: Bool
+    ) -> PluginRecord? {
+        let path = folder.place == "/" ? "/\(name)" : "\(folder.place)/\(name)"
         var record = PluginRecord(
-            path: path, directory: directory, tier: .user, status: PluginStatus(.ready), manifest: nil, needed: [])
-        do {
-            let file = try File(reading: path)
-            let status = try file.status()
-            record.identity = status.identity
-            record.tier = status.owner == 0 && FileStatus.of(folder)?.owner == 0 ? .system : .user
-            guard status.isRegular else {
+            path: path, directory: directory, tier: .foreign, status: PluginStatus(.ready), manifest: nil, needed: [])
+        do throws(SystemError) {
+            guard let opened = try folder.open(name) else {
                 record.status = PluginStatus(.notAPlugin, reason: "it is no regular file", remedy: "remove it")
                 return record
             }
-            guard status.size <= Self.maxFileBytes else {
+            record.identity = opened.status.identity
+            guard opened.status.size <= Self.maxFileBytes else {
                 record.status = PluginStatus(.notAPlugin, reason: "it is larger than 256 MiB", remedy: "remove it")
                 return record
             }
-            if let problem = doubt ?? PathTrust.examine(file: path, status) ?? Self.doubt(behindLink: path) {
-                record.status = PluginStatus(
-                    .untrustedPath, reason: "\(problem.component): \(problem.reason)", remedy: problem.remedy)
-            }
-            let image = try ELFImage(file, size: status.size)
-            record.needed = image.needed
-            let (manifest, problem) = Self.manifest(image)
-            record.manifest = manifest
-            if let manifest {
-                record.administration = Administration.of(
-                    plugin: manifest.id, in: configuration.administrationDirectories)
-            }
-            if record.status.state == .untrustedPath { return record }
-            if let problem = problem ?? judge(record, image, folder, resolver) {
-                record.status = problem
-            }
-            record.needsOrigin = record.status.isUsable && resolver.needsOrigin(image, in: folder)
-        } catch let error as SystemError {
+            examine(&record, opened, folder, hasSignature)
+        } catch {
+            // A dangling link is worth a word; a file that vanished is not.
+            if error.code == ENOENT && FileStatus.of(path, followingLinks: false) == nil { return nil }
             record.status = PluginStatus(
                 .notAPlugin, reason: "it cannot be read: \(error)", remedy: "chmod a+r, or remove it")
-        } catch let failure as ELFImage.Failure {
-            if record.status.state != .untrustedPath { record.status = Self.status(failure) }
-        } catch {
-            record.status = PluginStatus(.notAPlugin, reason: "\(error)")
         }
         return record
     }
 
-    /// The doubt about the place that a link leads to.
-    private static func doubt(behindLink path: String) -> PathTrust.Doubt? {
-        guard FileStatus.of(path, followingLinks: false)?.isLink == true, let real = resolvedPath(path),
-            let slash = real.lastIndex(of: "/")
-        else { return nil }
-        return PathTrust.examine(directory: slash == real.startIndex ? "/" : String(real[..<slash]))
+    /// Reads what the file says of itself, and decides.
+    private func examine(
+        _ record: inout PluginRecord, _ opened: PluginFolder.Opened, _ folder: PluginFolder, _ hasSignature: Bool
+    ) {
+        let doubt = Self.doubt(record.path, opened, folder)
+        let image: ELFImage
+        do throws(ELFImage.Failure) { image = try ELFImage(opened.file, size: opened.status.size) } catch {
+            let verdict = trust.judge(candidate(record, opened, folder, doubt, needsOrigin: false, hasSignature: false))
+            record.tier = verdict.tier
+            record.status = verdict.refusal?.state == .untrustedPath ? verdict.refusal! : Self.status(error)
+            return
+        }
+        record.needed = image.needed
+        let (manifest, text, problem) = Self.manifest(image)
+        record.manifest = manifest
+        record.manifestText = text
+        if let manifest {
+            record.administration = Administration.of(plugin: manifest.id, in: configuration.administrationDirectories)
+        }
+        record.needsOrigin = resolver.needsOrigin(image, in: folder.place)
+        let verdict = trust.judge(
+            candidate(record, opened, folder, doubt, needsOrigin: record.needsOrigin, hasSignature: hasSignature))
+        record.tier = verdict.tier
+        record.grounds = verdict.grounds
+        record.signature = verdict.signature
+        record.warnings = verdict.warnings
+        // Who could have put it there comes first: what it says of itself is then worth nothing.
+        if let refusal = verdict.refusal, refusal.state == .untrustedPath || manifest != nil && problem == nil {
+            record.status =
+                record.administration.isEnabled || refusal.state == .untrustedPath
+                ? refusal : disabled(record)
+            return
+        }
+        if let problem = problem ?? judge(record, image, folder, isTrusted: doubt == nil) { record.status = problem }
+        if record.status.isUsable { record.warnings += Self.oddities(image) }
     }
 
-    private static func status(_ failure: ELFImage.Failure) -> PluginStatus {
+    private func candidate(
+        _ record: PluginRecord, _ opened: PluginFolder.Opened, _ folder: PluginFolder, _ doubt: PathTrust.Doubt?,
+        needsOrigin: Bool, hasSignature: Bool
+    ) -> PluginTrust.Candidate {
+        PluginTrust.Candidate(
+            path: record.path, manifest: record.manifest, file: opened.file, status: opened.status, doubt: doubt,
+            folder: folder, needsOrigin: needsOrigin,
+            signature: hasSignature ? (try? OwnFile.read("\(record.path).sig")) ?? nil : nil, hasSignature: hasSignature
+        )
+    }
+
+    /// Why somebody else could have put a file there.
+    private static func doubt(
+        _ path: String, _ opened: PluginFolder.Opened, _ folder: PluginFolder
+    ) -> PathTrust.Doubt? {
+        if let doubt = folder.chain.doubt ?? PathTrust.examine(file: path, opened.status) { return doubt }
+        guard let outside = opened.outside else { return nil }
+        // Its own folder may be anybody's tomorrow, and no listing of this one would show it.
+        return PathTrust.examine(directory: parentFolder(outside))
+            ?? PathTrust.Doubt(
+                component: path, reason: "it is a link that leads out of its folder, to \(outside)",
+                remedy: "copy the file instead, name its folder in CODERHOST_PLUGIN_PATH, or: coderhost plugin trust "
+                    + shellQuoted(path))
+    }
+
+    /// What is no reason to refuse it.
+    private static func oddities(_ image: ELFImage) -> [String] {
+        guard let exports = image.exports else { return [] }
+        let others = exports.filter { !$0.hasPrefix("cpi_entry_") }
+        guard !others.isEmpty else { return [] }
+        let shown = others.prefix(3).joined(separator: ", ") + (others.count > 3 ? ", …" : "")
+        return [
+            "it exports \(others.count) more than its entry (\(shown)), which may clash with those of others; "
+                + "use a version script"
+        ]
+    }
+
+    static func status(_ failure: ELFImage.Failure) -> PluginStatus {
         switch failure {
         case .notELF:
             PluginStatus(
@@ -110,12 +177,18 @@ struct PluginScanner {
         }
     }
 
-    /// The manifest, or why there is none.
-    private static func manifest(_ image: ELFImage) -> (PluginManifest?, PluginStatus?) {
+    /// The bytes of the one manifest note; nil where there is none, or several.
+    static func manifestText(_ image: ELFImage) -> [UInt8]? {
+        let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+        return notes.count == 1 ? notes[0].text : nil
+    }
+
+    /// The manifest and its bytes, or why there is none.
+    static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
         let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
         guard let note = notes.first else {
             return (
-                nil,
+                nil, [],
                 PluginStatus(
                     .noManifest, reason: "it has no manifest note",
                     remedy: "build it with CPI_MANIFEST(…) in one C file, or with the EmbedManifest build plugin")
@@ -123,7 +196,7 @@ struct PluginScanner {
         }
         guard notes.count == 1 else {
             return (
-                nil,
+                nil, [],
                 PluginStatus(
                     .badManifest, reason: "it has \(notes.count) manifest notes", remedy: "keep one CPI_MANIFEST")
             )
@@ -132,28 +205,25 @@ struct PluginScanner {
         let text = Array(note.text.reversed().drop { $0 == 0 }.reversed())
         guard text.count <= Int(CPI_MANIFEST_LIMIT) else {
             return (
-                nil,
+                nil, [],
                 PluginStatus(.badManifest, reason: "its manifest is larger than 64 KiB", remedy: "shorten it")
             )
         }
         do {
-            return (try PluginManifest(json: text), nil)
+            return (try PluginManifest(json: text), note.text, nil)
         } catch {
             return (
-                nil, PluginStatus(.badManifest, reason: error.message, remedy: "correct the manifest and rebuild")
+                nil, [], PluginStatus(.badManifest, reason: error.message, remedy: "correct the manifest and rebuild")
             )
         }
     }
 
     /// What speaks against a plugin whose manifest could be read.
     private func judge(
-        _ record: PluginRecord, _ image: ELFImage, _ folder: String, _ resolver: LibraryResolver
+        _ record: PluginRecord, _ image: ELFImage, _ folder: PluginFolder, isTrusted: Bool
     ) -> PluginStatus? {
         guard let manifest = record.manifest else { return nil }
-        if !record.administration.isEnabled {
-            let file = record.administration.file ?? ""
-            return PluginStatus(.disabled, reason: "by \(file)", remedy: "set enabled = yes in \(file)")
-        }
+        if !record.administration.isEnabled { return disabled(record) }
         if manifest.abiMajor > Int(CPI_ABI_MAJOR) || manifest.abiMinorNeeded > Int(CPI_ABI_MINOR) {
             return PluginStatus(
                 .abiTooNew,
@@ -171,7 +241,10 @@ struct PluginScanner {
                 .notAPlugin, reason: "it does not export \(CPI_ENTRY_SYMBOL)",
                 remedy: "export that symbol (check with nm -D)")
         }
-        let missing = resolver.missing(for: image, in: folder)
+        if let problem = gate.gate.examine(image, in: folder.place, isTrusted: isTrusted) {
+            return PluginStatus(.unsafeELF, reason: problem.reason, remedy: problem.remedy)
+        }
+        let missing = resolver.missing(for: image, in: folder.place)
         if !missing.isEmpty {
             let names = missing.map { $0.neededBy == nil ? $0.library : "\($0.library) (needed by \($0.neededBy!))" }
             return PluginStatus(
@@ -179,6 +252,11 @@ struct PluginScanner {
                 remedy: "install the package that has \(missing[0].library)")
         }
         return nil
+    }
+
+    private func disabled(_ record: PluginRecord) -> PluginStatus {
+        let file = record.administration.file ?? ""
+        return PluginStatus(.disabled, reason: "by \(file)", remedy: "set enabled = yes in \(file)")
     }
 
     /// Of several plugins with one id, the first usable one is used.

@@ -16,6 +16,13 @@ public struct PluginStatus: Sendable, Hashable {
         case lyingManifest
         case missingLibrary
         case untrustedPath
+        /// Its segments or libraries would open a hole in the process that loads it.
+        case unsafeELF
+        /// The policy asks for a signature, and there is none of a trusted key.
+        case unsigned
+        case badSignature
+        /// It failed too often, and is tried again later.
+        case quarantined
         case initFailed
 
         /// The word shown to people and in JSON, for example `abi-too-new`.
@@ -30,6 +37,8 @@ public struct PluginStatus: Sendable, Hashable {
             case .lyingManifest: "lying-manifest"
             case .missingLibrary: "missing-library"
             case .untrustedPath: "untrusted-path"
+            case .unsafeELF: "unsafe-elf"
+            case .badSignature: "bad-signature"
             case .initFailed: "init-failed"
             default: rawValue
             }

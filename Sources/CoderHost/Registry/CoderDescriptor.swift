@@ -4,17 +4,31 @@ public import ImageModel
 public struct CoderDescriptor: Sendable, Hashable {
     /// Where a coder comes from; later cases come first.
     public enum Tier: Int, Sendable, Hashable, Comparable {
+        case foreign = 0
         case user = 1
-        case system = 2
-        case builtIn = 3
+        case signed = 2
+        case system = 3
+        case builtIn = 4
         /// Added while the host runs.
-        case runTime = 4
+        case runTime = 5
 
         public static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
 
+        init(_ tier: PluginRecord.Tier) {
+            self =
+                switch tier {
+                case .foreign: .foreign
+                case .user: .user
+                case .signed: .signed
+                case .system: .system
+                }
+        }
+
         public var word: String {
             switch self {
+            case .foreign: "foreign"
             case .user: "user"
+            case .signed: "signed"
             case .system: "system"
             case .builtIn: "built-in"
             case .runTime: "run-time"
@@ -57,7 +71,7 @@ public struct CoderDescriptor: Sendable, Hashable {
     init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
         self.init(
             id: coder.id, plugin: record.id, version: record.manifest?.version ?? "",
-            tier: record.tier == .system ? .system : .user, roles: coder.roles, formats: coder.formats,
+            tier: Tier(record.tier), roles: coder.roles, formats: coder.formats,
             options: coder.options, priority: coder.priority,
             administeredPriority: record.administration.priority, carries: coder.carries)
     }

@@ -8,6 +8,8 @@ struct RegistrySnapshot: Sendable {
     var plugins: [PluginRecord]
     /// The coders of usable plugins and of the host itself.
     var coders: [any ImageCoder]
+    /// What was passed over.
+    var warnings: [String] = []
 }
 
 /// Keeps the current snapshot and renews it when a folder changed.
@@ -23,8 +25,15 @@ final class CoderRegistry: Sendable {
 
     private let configuration: HostConfiguration
     private let state = Mutex(State())
+    /// Plugins that failed too often; asked for every snapshot, and by whoever begins a session.
+    let quarantine: Quarantine
+    let isolation: Isolation
 
-    init(configuration: HostConfiguration) { self.configuration = configuration }
+    init(configuration: HostConfiguration) {
+        self.configuration = configuration
+        quarantine = Quarantine(folder: configuration.stateDirectory.map { "\($0)/quarantine" })
+        isolation = Isolation(configuration.isolation, quarantine, catalogue: configuration.catalogue)
+    }
 
     /// The present state of the folders.
     var snapshot: RegistrySnapshot {
@@ -47,8 +56,10 @@ final class CoderRegistry: Sendable {
             state.scans += 1
             return state.scans
         }
-        let plugins = PluginScanner(configuration: configuration).scan()
-        let fresh = RegistrySnapshot(generation: generation, plugins: plugins, coders: Self.coders(plugins))
+        let scanner = PluginScanner(configuration: configuration)
+        let plugins = scanner.scan()
+        let fresh = RegistrySnapshot(
+            generation: generation, plugins: plugins, coders: coders(plugins), warnings: scanner.warnings)
         return state.withLock { state in
             // A scan that began later may have ended earlier, and has seen more.
             if let known = state.snapshot, known.generation > generation { return known }
@@ -66,27 +77,35 @@ final class CoderRegistry: Sendable {
         return watcher?.wait(milliseconds: milliseconds) ?? false
     }
 
-    private static func coders(_ plugins: [PluginRecord]) -> [any ImageCoder] {
+    private func coders(_ plugins: [PluginRecord]) -> [any ImageCoder] {
         var result: [any ImageCoder] = NetpbmCoder.all
         for record in plugins where record.status.isUsable {
             for coder in record.manifest?.coders ?? [] {
-                result.append(PluginCoder(descriptor: CoderDescriptor(coder, of: record), record: record))
+                result.append(
+                    PluginCoder(
+                        descriptor: CoderDescriptor(coder, of: record), record: record, isolation: isolation
+                    ) { [configuration] in PluginScanner(configuration: configuration).examine(again: $0) })
             }
         }
         return result
     }
 
-    /// Lays over what became known since the scan: which plugins were loaded, which failed.
+    /// Lays over what became known since the scan: which plugins were loaded, which failed, which are not to be used
+    /// for a while.
     private func withLoadState(_ snapshot: RegistrySnapshot) -> RegistrySnapshot {
         var result = snapshot
         for index in result.plugins.indices where result.plugins[index].status.isUsable {
+            let record = result.plugins[index]
+            guard let status = quarantine.verdict(of: record) else { continue }
+            result.plugins[index].status = status
+            result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == record.identity }
+        }
+        for index in result.plugins.indices where result.plugins[index].status.isUsable {
             guard let identity = result.plugins[index].identity,
-                let outcome = LoadedPlugin.outcome(of: identity)
+                let status = LoadedPlugin.status(of: identity) ?? isolation.status(of: identity)
             else { continue }
-            switch outcome {
-            case .success: result.plugins[index].status = PluginStatus(.loaded)
-            case .failure(let refusal):
-                result.plugins[index].status = refusal.status
+            result.plugins[index].status = status
+            if !status.isUsable {
                 result.coders.removeAll { ($0 as? PluginCoder)?.record.identity == identity }
             }
         }

@@ -274,7 +274,7 @@ public final class CodersManager: Sendable {
                 if named.coder == nil && error.code != .inputOutput { named.coder = coder.id }
                 throw named
             }
-            return EncodeReport(coder: coder.id, warnings: context.warnings)
+            return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
         }
         throw refusal ?? absence(ofEncoderFor: format)
     }

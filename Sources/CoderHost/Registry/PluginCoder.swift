@@ -1,26 +1,95 @@
 import ImageModel
 
-/// A coder of a dropped-in plugin; the file is mapped when the first session begins.
+/// A coder of a dropped-in plugin; nothing of the file runs before the first session begins.
 struct PluginCoder: ImageCoder {
     let descriptor: CoderDescriptor
     let record: PluginRecord
-
-    private func loaded() throws(CoderError) -> LoadedPlugin {
-        switch LoadedPlugin.load(record) {
-        case .success(let plugin): return plugin
-        case .failure(let refusal):
-            throw CoderError(
-                .pluginRefused,
-                "\(record.fileName) is not used (\(refusal.status.state.word)): \(refusal.status.reason)",
-                hint: refusal.status.remedy, coder: descriptor.id)
-        }
-    }
+    let isolation: Isolation
+    /// Looks at the file again; nil when it is gone.
+    let examineAgain: @Sendable (PluginRecord) -> PluginRecord?
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
-        try ImportedDecoder(try loaded(), coder: descriptor.id, source: source, context: context)
+        let port = try place(source.origin, context, local: { () throws(CoderError) -> any DecoderPort in
+            try LocalDecoder(try present(LoadedPlugin.load), coder: descriptor.id, source: source, context: context)
+        }, remote: { worker throws(CoderError) -> any DecoderPort in
+            let session = WorkerSession(worker, isolation.slots, context, source: source)
+            return try RemoteDecoder(session, coder: descriptor.id)
+        })
+        return ImportedDecoder(port, coder: descriptor.id, context: context)
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
-        try ImportedEncoder(try loaded(), coder: descriptor.id, context: context)
+        let port = try place(nil, context, local: { () throws(CoderError) -> any EncoderPort in
+            try LocalEncoder(try present(LoadedPlugin.load), coder: descriptor.id, context: context)
+        }, remote: { worker throws(CoderError) -> any EncoderPort in
+            let session = WorkerSession(worker, isolation.slots, context, source: nil)
+            return try RemoteEncoder(session, coder: descriptor.id)
+        })
+        return ImportedEncoder(port, coder: descriptor.id)
+    }
+
+    /// The file as it was judged, or as it is now if it was replaced by another build of the same plugin.
+    private func present<Plugin>(
+        _ load: (PluginRecord) -> Result<Plugin, PluginRefusal>
+    ) throws(CoderError) -> Plugin {
+        var outcome = load(record)
+        if case .failure(let refusal) = outcome, refusal.isStale, let now = examineAgain(record) {
+            if !now.status.isUsable {
+                outcome = .failure(PluginRefusal(now.status))
+            } else if now.manifest == record.manifest {
+                outcome = load(now)
+            }
+        }
+        switch outcome {
+        case .success(let plugin): return plugin
+        case .failure(let refusal): throw record.refusal(refusal.status)
+        }
+    }
+
+    /// Opens a session where the policy wants it, and notes where that was.
+    private func place<Port>(
+        _ origin: ImageSource.Origin?, _ context: SessionContext, local: () throws(CoderError) -> Port,
+        remote: (Worker) throws(CoderError) -> Port
+    ) throws(CoderError) -> Port {
+        let reason: String
+        switch isolation.choice(record, origin) {
+        case .inProcess(let why):
+            context.isolation = IsolationReport(
+                mode: isolation.policy.mode, place: .inProcess, reason: why, isDegraded: false)
+            return try local()
+        case .worker(let why): reason = why
+        }
+        do throws(CoderError) {
+            return try remote(try worker(reason, context))
+        } catch {
+            guard error.code == .isolationUnavailable, isolation.policy.mode == .auto else { throw error }
+            context.isolation = IsolationReport(
+                mode: .auto, place: .inProcess, reason: "\(reason), but \(error.message)", isDegraded: true)
+            context.warn("not isolated: \(error.message)")
+            return try local()
+        }
+    }
+
+    /// A worker in which what the policy insists on is in force.
+    private func worker(_ reason: String, _ context: SessionContext) throws(CoderError) -> Worker {
+        let program = try isolation.program()
+        let plugin = try present { isolation.plugin($0, program) }
+        try isolation.slots.take(context)
+        do throws(CoderError) {
+            let worker = try plugin.lease(context)
+            do throws(CoderError) {
+                try isolation.examine(worker.confinement)
+            } catch {
+                worker.end()
+                throw error
+            }
+            context.isolation = IsolationReport(
+                mode: isolation.policy.mode, place: .worker, reason: reason, confinement: worker.confinement,
+                isDegraded: !worker.confinement.missing.isEmpty)
+            return worker
+        } catch {
+            isolation.slots.giveBack()
+            throw error
+        }
     }
 }

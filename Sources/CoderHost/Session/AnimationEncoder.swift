@@ -88,7 +88,7 @@ public final class AnimationEncoder {
             try encoder.finish()
             try spool?.copy(to: sink)
         }
-        return EncodeReport(coder: coder.id, warnings: context.warnings)
+        return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
     }
 
     private func named(_ body: () throws(CoderError) -> Void) throws(CoderError) {

@@ -100,7 +100,7 @@ extension DecodeSession {
                 ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
         }
         try sequence.stand(at: 0)
-        let rows = try DecodedRows(size, format) { [self] rect, place throws(CoderError) in
+        let rows = try DecodedRows(size, format, pool) { [self] rect, place throws(CoderError) in
             let request = FrameRequest(reducedSize: reduction, region: rect)
             guard try sequence.decode(place, request) == .complete else {
                 throw source.isComplete ? CoderError.truncated() : .needsInput

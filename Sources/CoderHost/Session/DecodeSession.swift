@@ -18,7 +18,11 @@ public final class DecodeSession {
     private var settled: [MetadataBlob]?
     /// A picture whose decoding waits for input, with the pixels it has so far.
     private var suspended: PixelBuffer?
-    let pool = PixelBufferPool.shared
+    /// Where pictures come from that the coder fills.
+    let pool: PixelBufferPool
+
+    /// Where the coder runs; nil for the host's own and the application's, which always run in this process.
+    public var isolation: IsolationReport? { context.isolation }
 
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
         coder = ranked.descriptor
@@ -28,8 +32,9 @@ public final class DecodeSession {
         let decoder = try ranked.coder.makeDecoder(source, context)
         info = try decoder.readHeader()
         try LimitCheck.examine(info, source, context.limits)
+        pool = (decoder as? ImportedDecoder)?.pool ?? .shared
         sequence = FrameSequence(
-            info, decoder, context, isIncremental: ranked.descriptor.roles.contains(.incremental),
+            info, decoder, context, pool, isIncremental: ranked.descriptor.roles.contains(.incremental),
             isComplete: { source.isComplete }
         ) { () throws(CoderError) in try ranked.coder.makeDecoder(source, context) }
     }

@@ -31,4 +31,6 @@ public struct EncodeReport: Sendable, Hashable {
     /// The coder that wrote it.
     public var coder: String
     public var warnings: [String]
+    /// Where it ran; nil for the host's own coders.
+    public var isolation: IsolationReport?
 }

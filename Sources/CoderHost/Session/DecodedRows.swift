@@ -15,7 +15,7 @@ final class DecodedRows: RowSource {
 
     /// - Parameter decode: fills the place with that part of the picture; called from the top, each row once.
     init(
-        _ size: PixelSize, _ format: PixelFormat,
+        _ size: PixelSize, _ format: PixelFormat, _ pool: PixelBufferPool,
         decode: @escaping (PixelRect, CanvasPlace) throws(CoderError) -> Void
     ) throws(CoderError) {
         self.size = size
@@ -24,7 +24,7 @@ final class DecodedRows: RowSource {
         let bytesPerRow = max(1, format.bytesPerRow(width: size.width) ?? 1)
         // Codecs that work in blocks make sixteen rows at a time.
         let height = max(16, Self.bytesPerBand / bytesPerRow / 16 * 16)
-        band = try PixelBufferPool.shared.take(
+        band = try pool.take(
             PixelSize(size.width, min(size.height, height)), format, clean: false)
     }
 

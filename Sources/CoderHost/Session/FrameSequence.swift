@@ -15,7 +15,7 @@ final class FrameSequence {
     private var decoderInUse: (any FrameDecoder)?
     private(set) var timeline: FrameTimeline
     private var compositor: FrameCompositor?
-    private let pool = PixelBufferPool.shared
+    private let pool: PixelBufferPool
 
     /// The frame that the coder steps to next.
     private var position = 0
@@ -38,12 +38,14 @@ final class FrameSequence {
     }
 
     init(
-        _ info: ImageInfo, _ decoder: any FrameDecoder, _ context: SessionContext, isIncremental: Bool,
+        _ info: ImageInfo, _ decoder: any FrameDecoder, _ context: SessionContext, _ pool: PixelBufferPool,
+        isIncremental: Bool,
         isComplete: @escaping () -> Bool,
         makeDecoder: @escaping () throws(CoderError) -> any FrameDecoder
     ) {
         self.info = info
         self.context = context
+        self.pool = pool
         self.isIncremental = isIncremental
         self.isComplete = isComplete
         self.makeDecoder = makeDecoder

@@ -6,11 +6,24 @@ public import ImageModel
 public final class ImageSource: Sendable {
     /// What is shown in errors: a path, or `-` for standard input.
     public let name: String
+    /// Where the bytes come from.
+    public let origin: Origin
     let storage: SourceStorage
 
+    /// Where bytes come from, as far as that decides where they are decoded.
+    public enum Origin: String, Sendable, Hashable {
+        /// A file or a stream that somebody named.
+        case local
+        /// Whoever makes the source has them, and answers for them.
+        case memory
+        /// Anybody's.
+        case network
+    }
+
     /// The whole content of bytes in memory.
-    public init(_ bytes: [UInt8], name: String = "bytes") {
+    public init(_ bytes: [UInt8], name: String = "bytes", origin: Origin = .memory) {
         self.name = name
+        self.origin = origin
         storage = SourceStorage(copying: bytes)
     }
 
@@ -21,14 +34,18 @@ public final class ImageSource: Sendable {
     /// - Throws: `.notFound`, `.inputOutput`, `.limitExceeded`.
     public init(path: String, limits: DecodeLimits = .default) throws(CoderError) {
         name = path
+        origin = .local
         storage = try SourceStorage(path: path, maxBytes: limits.maxInputBytes)
     }
 
     /// A source that grows up to `capacity` bytes; see ``append(_:)`` and ``finish()``.
     ///
     /// - Throws: `.outOfMemory`.
-    public init(growingTo capacity: Int, name: String = "bytes") throws(CoderError) {
+    public init(
+        growingTo capacity: Int, name: String = "bytes", origin: Origin = .memory
+    ) throws(CoderError) {
         self.name = name
+        self.origin = origin
         storage = try SourceStorage(capacity: capacity)
     }
 

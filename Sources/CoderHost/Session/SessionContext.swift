@@ -17,6 +17,7 @@ public final class SessionContext: Sendable {
     private struct State {
         var warnings: [String] = []
         var reserved = 0
+        var isolation: IsolationReport?
     }
 
     /// A hostile file may warn once a row.
@@ -86,4 +87,17 @@ public final class SessionContext: Sendable {
     }
 
     func progress(_ done: Int, _ total: Int) { onProgress?(done, total) }
+
+    /// How many threads a coder is told that are worth starting. One for each session: a batch keeps the other cores
+    /// busy by itself.
+    var threadHint: Int {
+        let wanted = options.integer(OptionKey.threads) ?? 1
+        return max(1, limits.maxThreads > 0 ? min(wanted, limits.maxThreads) : wanted)
+    }
+
+    /// Where the coder ran; nil for the host's own and the application's, which always run in this process.
+    public internal(set) var isolation: IsolationReport? {
+        get { state.withLock { $0.isolation } }
+        set { state.withLock { $0.isolation = newValue } }
+    }
 }

@@ -34,16 +34,28 @@ struct CommandSpecification {
     var notes = ""
     /// The first operands that choose what is done.
     var verbs: [String] = []
+    /// What stands behind a verb, where that is not `FILE…`.
+    var verbOperands: [String: String] = [:]
 
     /// Options that every command has.
     static let common = [
         OptionSpecification(
             "--plugin-dir", value: "DIR", help: "look for plugins here first (may be repeated)"),
         OptionSpecification(
+            "--trust", value: "POLICY", help: "whose plugins are used: any, owned or signed (default: owned)"),
+        OptionSpecification(
             "--limits", value: "SPEC",
             help:
                 "default, strict or off; then name=N,… (k, M, G): side pixels frames total input output memory metadata "
                 + "ratio scans nesting threads time (default: default)"),
+        OptionSpecification(
+            "--isolation", value: "MODE",
+            help:
+                "auto, require[:GROUP,…] or off: third-party plugins, all or none run in a sandbox; groups: limits "
+                + "namespaces landlock seccomp (default: auto)"),
+        OptionSpecification(
+            "--workers", value: "POLICY",
+            help: "fresh, or reuse:N: pictures that one sandboxed process decodes or encodes (default: fresh)"),
         OptionSpecification("--json", help: "print JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),
     ]
@@ -52,7 +64,7 @@ struct CommandSpecification {
     func of(_ verb: String) -> CommandSpecification {
         var result = self
         result.name = "\(name) \(verb)"
-        result.operands = "FILE…"
+        result.operands = verbOperands[verb] ?? "FILE…"
         result.examples = examples.filter { $0.command.hasPrefix("coderhost \(name) \(verb) ") }
         result.options = options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
             var option = option

@@ -4,16 +4,80 @@ import ImageModel
 extension ParsedArguments {
     /// The host as the common options describe it.
     func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
+        CoderHost(configuration: try configuration(followsChanges: followsChanges))
+    }
+
+    /// The folders, limits and policy as the common options describe them.
+    func configuration(followsChanges: Bool = false) throws(UsageError) -> HostConfiguration {
         let named = all("--plugin-dir")
         for folder in named where FileStatus.of(folder)?.isDirectory != true {
             Console.error("coderhost: warning: --plugin-dir \(folder) is no folder")
         }
         var configuration = HostConfiguration(
             directories: HostConfiguration.standardDirectories(arguments: named),
-            limits: try limits(), followsChanges: followsChanges)
+            limits: try limits(), followsChanges: followsChanges, trustPolicy: try trustPolicy())
         configuration.catalogue = { Catalogue.plugins }
-        return CoderHost(configuration: configuration)
+        configuration.isolation = try isolation()
+        return configuration
     }
+
+    /// The value of `--trust`; nil leaves it to the environment.
+    private func trustPolicy() throws(UsageError) -> TrustPolicy? {
+        guard let word = value("--trust") else {
+            let set = environment("CODERHOST_TRUST") ?? ""
+            if !set.isEmpty, TrustPolicy(rawValue: set) == nil {
+                throw UsageError("CODERHOST_TRUST is \"\(set)\", which is none of \(Self.policies)")
+            }
+            return nil
+        }
+        guard let policy = TrustPolicy(rawValue: word) else {
+            throw UsageError(
+                "--trust knows \(Self.policies), not \"\(word)\"",
+                hint: OptionCheck.nearest(word, TrustPolicy.allCases.map(\.rawValue)).map { "did you mean \($0)?" })
+        }
+        return policy
+    }
+
+    /// The values of `--isolation` and `--workers`.
+    func isolation() throws(UsageError) -> IsolationPolicy {
+        var policy = IsolationPolicy()
+        if let text = value("--isolation") {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let modes = IsolationPolicy.Mode.allCases.map(\.rawValue)
+            guard let mode = IsolationPolicy.Mode(rawValue: parts[0]), parts.count == 1 || mode == .require else {
+                throw UsageError(
+                    "--isolation knows auto, require and off, not \"\(text)\"",
+                    hint: OptionCheck.nearest(parts[0], modes).map { "did you mean \($0)?" })
+            }
+            policy.mode = mode
+            if parts.count == 2 { policy.needed = try Self.groups(parts[1]) }
+        }
+        if let text = value("--workers"), text != "fresh" {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0] == "reuse", let count = Int(parts[1]), (1...1_000_000).contains(count) else {
+                throw UsageError("--workers is fresh, or reuse:N with N from 1 on, not \"\(text)\"")
+            }
+            policy.reuse = .reuse(count)
+        }
+        return policy
+    }
+
+    private static func groups(_ text: String) throws(UsageError) -> Set<Confinement.Group> {
+        var result: Set<Confinement.Group> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+            guard let group = Confinement.Group(rawValue: word) else {
+                let known = Confinement.Group.allCases.map(\.rawValue)
+                throw UsageError(
+                    "--isolation require has no group \"\(word)\"",
+                    hint: OptionCheck.nearest(word, known).map { "did you mean \($0)?" }
+                        ?? "there are \(known.joined(separator: ", "))")
+            }
+            result.insert(group)
+        }
+        return result
+    }
+
+    private static let policies = TrustPolicy.allCases.map(\.rawValue).joined(separator: ", ")
 
     /// The value of `--limits`.
     func limits() throws(UsageError) -> DecodeLimits {

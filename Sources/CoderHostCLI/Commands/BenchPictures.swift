@@ -12,6 +12,7 @@ struct BenchPicture {
     var hasAlpha: Bool
     var isDeep: Bool
     var byteCount: Int
+    var isolation: IsolationReport?
 
     init(_ file: String, order: Int, _ host: CoderHost) throws(CoderError) {
         guard FileStatus.of(file)?.isRegular != false else {
@@ -27,6 +28,7 @@ struct BenchPicture {
         hasAlpha = session.info.hasAlpha
         isDeep = session.info.nativeFormat.bits > 8
         byteCount = source.count
+        isolation = session.isolation
     }
 }
 

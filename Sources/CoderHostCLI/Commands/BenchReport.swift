@@ -142,7 +142,7 @@ extension BenchResult {
             ("operation", .string(operation.rawValue)), ("in_process", own?.json ?? .null),
             ("megapixels_per_second", megapixelsPerSecond.map(JSONValue.real) ?? .null),
             ("megabytes_per_second", megabytesPerSecond.map(JSONValue.real) ?? .null),
-            ("peak", peak?.json ?? .null),
+            ("peak", peak?.json ?? .null), ("isolation", IsolationRendering.json(picture.isolation)),
         ]
         if !processes.isEmpty {
             members.append(

@@ -33,6 +33,7 @@ struct CompareInput {
         .object([
             ("file", .string(file)), ("format", .string(session.format.id)), ("width", .integer(size.width)),
             ("height", .integer(size.height)), ("frame_count", .integer(frameCount)),
+            ("isolation", IsolationRendering.json(session.isolation)),
         ])
     }
 

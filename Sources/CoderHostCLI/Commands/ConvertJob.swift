@@ -48,6 +48,8 @@ final class ConvertJob: Sendable {
         var decoder: String
         var encoder: String
         var isIncomplete: Bool
+        var isolation: IsolationReport?
+        var encoderIsolation: IsolationReport?
         var warnings: [String]
 
         var line: String {
@@ -59,7 +61,8 @@ final class ConvertJob: Sendable {
                 ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),
                 ("width", .integer(size.width)), ("height", .integer(size.height)),
                 ("coder", .string(decoder)), ("encoder", .string(encoder)),
-                ("incomplete", .bool(isIncomplete)), ("isolation", Report.isolation),
+                ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(isolation)),
+                ("encoder_isolation", IsolationRendering.json(encoderIsolation)),
                 ("warnings", .array(warnings.map(JSONValue.string))),
             ]).text
         }
@@ -221,6 +224,7 @@ final class ConvertJob: Sendable {
         return Outcome(
             input: file, output: path, inputFormat: session.format, outputFormat: format, inputSize: session.info.size,
             size: size, decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
+            isolation: session.isolation, encoderIsolation: report.isolation,
             warnings: session.context.warnings + warnings + report.warnings)
     }
 

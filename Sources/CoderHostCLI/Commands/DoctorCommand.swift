@@ -4,15 +4,31 @@ import ImageModel
 /// Explains the installation: folders, plugins, limits; loads no plugin.
 enum DoctorCommand: Command {
     static let specification = CommandSpecification(
-        name: "doctor", summary: "explain the installation, for a bug report", operands: "", operandCount: 0...0,
+        name: "doctor", summary: "explain the installation, for a bug report", operands: "[isolation]", operandCount: 0...1,
         examples: [
             ("coderhost doctor", "folders in order, problems and what helps"),
+            ("coderhost doctor isolation", "what sandboxes plugins here, and what kernel or container deny"),
             ("coderhost doctor --json", "the same for a program; the exit code is 69 when something is wrong"),
         ],
         options: [])
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let host = try arguments.host()
+        if let part = arguments.operands.first {
+            guard part == "isolation" else {
+                throw UsageError(
+                    "doctor cannot look at \(part)",
+                    hint: OptionCheck.nearest(part, ["isolation"]).map { "did you mean doctor \($0)?" }
+                        ?? "it can look at isolation, or with no word at everything", command: "doctor")
+            }
+            let isolation = DoctorIsolation(host)
+            if arguments.has("--json") {
+                Console.out(isolation.json.text)
+            } else {
+                isolation.lines.forEach { Console.out($0) }
+            }
+            return isolation.isSufficient ? .success : .unavailable
+        }
         let plugins = host.plugins
         // What somebody decided is no problem.
         let setAside = plugins.filter { $0.status.state == .disabled || $0.status.state == .shadowed }
@@ -42,6 +58,10 @@ enum DoctorCommand: Command {
             Console.out("    \(plugin.status.state.word): \(plugin.status.reason)")
             if !plugin.status.remedy.isEmpty { Console.out("    try: \(plugin.status.remedy)") }
         }
+        for plugin in plugins where !plugin.warnings.isEmpty {
+            Console.out("  \(plugin.path)")
+            for warning in plugin.warnings { Console.out("    note: \(warning)") }
+        }
         if !missing.isEmpty {
             Console.out("  known, but not installed: \(missing.map(\.file).joined(separator: ", "))")
         }
@@ -51,7 +71,8 @@ enum DoctorCommand: Command {
             "Limits (--limits): "
                 + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
                 .joined(separator: " "))
-        Console.out("Isolation: none; plugins run inside this process, so use only plugins you trust")
+        for line in TrustReport(host).lines { Console.out(line) }
+        Console.out(DoctorIsolation(host).summary)
         return problems.isEmpty ? .success : .unavailable
     }
 
@@ -80,7 +101,9 @@ enum DoctorCommand: Command {
                 "limits",
                 .object(ParsedArguments.limitNames.map { ($0.name, .integer(limits[keyPath: $0.path])) })
             ),
-            ("isolation", Report.isolation),
+            ("isolation", DoctorIsolation(host).json), ("trust", TrustReport(host).json),
+            ("quarantine", .array(host.quarantine.entries.map(QuarantineCommand.json))),
+            ("warnings", .array(host.warnings.map(JSONValue.string))),
         ])
     }
 }

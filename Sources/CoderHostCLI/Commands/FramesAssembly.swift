@@ -93,7 +93,7 @@ struct FramesAssembly {
         try sink.commit()
         progress.clear()
         notices += (report?.warnings ?? []).map { FramesNotice(message: $0) }
-        tell(notices, encoder?.frameCount ?? 0, report?.coder ?? "")
+        tell(notices, encoder?.frameCount ?? 0, report)
     }
 
     /// What `--timing` says beside the order of the pictures.
@@ -140,7 +140,8 @@ struct FramesAssembly {
             limits: host.manager.limits, into: sink)
     }
 
-    private func tell(_ notices: [FramesNotice], _ count: Int, _ coder: String) {
+    private func tell(_ notices: [FramesNotice], _ count: Int, _ report: EncodeReport?) {
+        let coder = report?.coder ?? ""
         var told: Set<FramesNotice> = []
         let notices = notices.filter { told.insert($0).inserted }
         if arguments.has("--json") {
@@ -149,7 +150,8 @@ struct FramesAssembly {
             }
             let line = JSONValue.object([
                 ("output", .string(output)), ("format", .string(format.id)), ("encoder", .string(coder)),
-                ("frame_count", .integer(count)), ("warnings", .array(warnings)),
+                ("frame_count", .integer(count)), ("encoder_isolation", IsolationRendering.json(report?.isolation)),
+                ("warnings", .array(warnings)),
             ]).text
             if output == "-" { Console.error(line) } else { Console.out(line) }
             return

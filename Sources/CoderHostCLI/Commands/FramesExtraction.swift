@@ -185,6 +185,7 @@ struct FramesExtraction {
                     ("file", .string(file)), ("format", .string(session.format.id)),
                     ("loop_count", session.info.loopCount.json),
                     ("frames", .array(entries.map(\.json))),
+                    ("isolation", IsolationRendering.json(session.isolation)),
                     ("warnings", .array(session.context.warnings.map(JSONValue.string))),
                 ]).text)
             return

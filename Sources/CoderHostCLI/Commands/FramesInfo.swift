@@ -43,6 +43,7 @@ struct FramesInfo {
             ("frame_count", .integer(frames.count)), ("loop_count", session.info.loopCount.json),
             ("duration_ms", .real(frames.reduce(0) { $0 + $1.duration.milliseconds })),
             ("frames", .array(frames.map { FrameRendering.json($0, isKey: session.isKeyFrame($0.index)) })),
+            ("isolation", IsolationRendering.json(session.isolation)),
         ]
         if case .failure(let error) = end { members.append(("problem", error.json)) }
         if !session.context.warnings.isEmpty {

@@ -124,7 +124,7 @@ struct Report {
                         ])
                     })
             ))
-        result.append(("isolation", isolation))
+        result.append(("isolation", IsolationRendering.json(session.isolation)))
         let hashes = wanted.hash ? try hash(session, frames, all: wanted.frames) : []
         if let first = hashes.first { result.append(("pixel_sha256", .string(first))) }
         if wanted.frames {
@@ -163,11 +163,6 @@ struct Report {
         for frame in frames { result.append(try PixelHash.hex(try session.decodeFrame(frame.index).pixels)) }
         return result
     }
-
-    /// What keeps a plugin apart from this process; nothing yet, and it says so.
-    static let isolation = JSONValue.object([
-        ("mode", .string("in-process")), ("mechanisms", .array([])), ("missing", .array([.string("worker")])),
-    ])
 
     private static func density(_ density: PixelDensity?) -> JSONValue {
         switch density {

@@ -16,6 +16,7 @@ enum ListCommand: Command {
             OptionSpecification("--formats", help: "list formats instead of plugins"),
             OptionSpecification("--format", value: "ID", help: "only this format: its coders in order"),
             OptionSpecification("--explain", help: "with --format: say why the order is so"),
+            OptionSpecification("--hash", help: "show the SHA-256 of every plugin file; reads all of them"),
             OptionSpecification("--watch", help: "stay and report changes until interrupted"),
         ])
 
@@ -28,11 +29,14 @@ enum ListCommand: Command {
             }
             return try listFormat(id, host, explain: arguments.has("--explain"), asJSON: asJSON)
         }
+        if arguments.has("--hash"), arguments.has("--formats") || arguments.has("--watch") {
+            throw UsageError("--hash goes with neither --formats nor --watch")
+        }
         if arguments.has("--explain") { throw UsageError("--explain needs --format ID") }
         if arguments.has("--formats") {
             listFormats(host, asJSON: asJSON)
         } else if !arguments.has("--watch") || !asJSON {
-            listPlugins(host, asJSON: asJSON)
+            listPlugins(host, asJSON: asJSON, hashing: arguments.has("--hash"))
         }
         if arguments.has("--watch") { PluginWatch(host, asJSON: asJSON).run() }
         return .success
@@ -40,10 +44,10 @@ enum ListCommand: Command {
 
     // MARK: Plugins
 
-    private static func listPlugins(_ host: CoderHost, asJSON: Bool) {
+    private static func listPlugins(_ host: CoderHost, asJSON: Bool, hashing: Bool) {
         let plugins = host.plugins
         if asJSON {
-            Console.out(PluginRendering.document(plugins, host).text)
+            Console.out(PluginRendering.document(plugins, host, hashing: hashing).text)
             return
         }
         guard !plugins.isEmpty else {
@@ -60,6 +64,12 @@ enum ListCommand: Command {
                 PluginRendering.formats(plugin), plugin.path)
         }
         for line in table.lines { Console.out(line) }
+        if hashing {
+            Console.out("")
+            for plugin in plugins {
+                Console.out("\(plugin.contentHash.map { "\($0)" } ?? "unreadable")  \(plugin.path)")
+            }
+        }
         for plugin in plugins where !plugin.status.isUsable {
             Console.out("")
             Console.out("\(plugin.fileName) is not used (\(plugin.status.state.word)): \(plugin.status.reason)")

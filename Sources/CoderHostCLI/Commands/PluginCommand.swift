@@ -4,7 +4,10 @@ import ImageModel
 /// Everything about one plugin: whether it may be used, who vouches for it, whether it keeps the contract.
 enum PluginCommand: Command {
     /// One file each, `Plugin<Verb>.swift`.
-    private static let verbs: [any PluginVerb.Type] = []
+    private static let verbs: [any PluginVerb.Type] = [
+        PluginNew.self, PluginTrustVerb.self, PluginUntrustVerb.self, PluginEnableVerb.self,
+        PluginDisableVerb.self, PluginSignVerb.self, PluginVerifyVerb.self, PluginKeygenVerb.self,
+    ]
 
     static let specification = CommandSpecification(
         name: "plugin", summary: "check, trust, sign, switch off or begin a plugin",
@@ -16,7 +19,8 @@ enum PluginCommand: Command {
                 option.verbs = [verb.name]
                 return option
             }
-        }, verbs: verbs.map { $0.name })
+        }, verbs: verbs.map { $0.name },
+        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }))
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let word = arguments.operands[0]
@@ -33,8 +37,14 @@ enum PluginCommand: Command {
 /// One thing that `coderhost plugin` does.
 protocol PluginVerb: SendableMetatype {
     static var name: String { get }
+    /// What stands behind it in the usage; `FILE…` unless it says otherwise.
+    static var operands: String { get }
     static var examples: [(command: String, does: String)] { get }
     /// Those that only this verb has.
     static var options: [OptionSpecification] { get }
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode
+}
+
+extension PluginVerb {
+    static var operands: String { "FILE…" }
 }

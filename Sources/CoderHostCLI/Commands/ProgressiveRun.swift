@@ -20,6 +20,7 @@ struct ProgressiveRun {
     private var headerAt: Int?
     private var format = ImageFormat("")
     private var size = PixelSize.zero
+    private var isolation: IsolationReport?
     /// CPU seconds of all updates, and of one decode.
     private var progressiveCost = 0.0
     private var singleCost: Double?
@@ -90,6 +91,7 @@ struct ProgressiveRun {
             headerAt = at
             format = image.format
             size = image.size
+            isolation = image.isolation
         }
         while frames.count < image.frameCount { frames.append(at) }
         // A still, or a first frame, is there when all of its rows are.
@@ -160,6 +162,7 @@ struct ProgressiveRun {
             ("cpu_ms", .real((progressiveCost * 10_000).rounded() / 10)),
             ("cpu_ms_at_once", singleCost.map { .real(($0 * 10_000).rounded() / 10) } ?? .null),
             ("cost_ratio", costRatio.map(JSONValue.real) ?? .null),
+            ("isolation", IsolationRendering.json(isolation)),
         ]
         if let problem { members.append(("error", problem.json)) }
         return .object(members)

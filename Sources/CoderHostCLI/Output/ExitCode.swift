@@ -23,7 +23,7 @@ enum ExitCode: Int32 {
         self =
             switch code {
             case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data
-            case .noCoder, .unsupportedFeature, .pluginRefused: .unavailable
+            case .noCoder, .unsupportedFeature, .pluginRefused, .isolationUnavailable: .unavailable
             case .limitExceeded: .refused
             case .invalidArgument: .usage
             case .cancelled: .interrupted

@@ -12,7 +12,7 @@ enum PluginRendering {
     }
 
     /// The document of `list --json`.
-    static func document(_ plugins: [PluginRecord], _ host: CoderHost) -> JSONValue {
+    static func document(_ plugins: [PluginRecord], _ host: CoderHost, hashing: Bool = false) -> JSONValue {
         .object([
             ("schema", .integer(1)), ("host", .string(coderHostVersion)), ("abi", .string(pluginInterfaceVersion)),
             (
@@ -22,16 +22,28 @@ enum PluginRendering {
                         .object([("path", .string(directory.path)), ("origin", .string(directory.origin.rawValue))])
                     })
             ),
-            ("plugins", .array(plugins.map(json))),
+            ("plugins", .array(plugins.map { json($0, hashing: hashing) })),
         ])
     }
 
-    static func json(_ plugin: PluginRecord) -> JSONValue {
+    static func json(_ plugin: PluginRecord) -> JSONValue { json(plugin, hashing: false) }
+
+    /// - Parameter hashing: whether the file is read and hashed.
+    static func json(_ plugin: PluginRecord, hashing: Bool) -> JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("plugin", .string(plugin.id)), ("file", .string(plugin.path)),
             ("status", .string(plugin.status.state.word)), ("reason", .string(plugin.status.reason)),
             ("remedy", .string(plugin.status.remedy)), ("tier", .string(plugin.tier.word)),
+            (
+                "signature",
+                .object([
+                    ("state", .string(plugin.signature.word)),
+                    ("key", plugin.signature.key.map(JSONValue.string) ?? .null),
+                ])
+            ),
         ]
+        if hashing { members.append(("sha256", plugin.contentHash.map { .string("\($0)") } ?? .null)) }
+        if !plugin.warnings.isEmpty { members.append(("warnings", .array(plugin.warnings.map(JSONValue.string)))) }
         if let manifest = plugin.manifest {
             members += [
                 ("name", .string(manifest.name)), ("version", .string(manifest.version)),

@@ -20,8 +20,15 @@ package final class PixelBufferPool: Sendable {
     private let state = Mutex(State())
     /// Bytes kept for reuse.
     private let maxKept: Int
+    private let clearsUsed: Bool
+    private let memory: PixelMemory
 
-    package init(maxKept: Int = 256 << 20) { self.maxKept = maxKept }
+    /// - Parameter clearsUsed: whether what was used before is zeroed when it is handed out again.
+    package init(maxKept: Int = 256 << 20, clearsUsed: Bool = false, memory: PixelMemory = .ofThisProcess) {
+        self.maxKept = maxKept
+        self.clearsUsed = clearsUsed
+        self.memory = memory
+    }
 
     package static let shared = PixelBufferPool()
 
@@ -29,12 +36,13 @@ package final class PixelBufferPool: Sendable {
     ///
     /// - Throws: `.invalidArgument`, `.outOfMemory`.
     package func take(_ size: PixelSize, _ format: PixelFormat, clean: Bool) throws(CoderError) -> PixelBuffer {
-        let (stride, count) = try PixelBuffer.layout(size: size, format: format)
+        let (stride, byteCount) = try PixelBuffer.layout(size: size, format: format)
+        let count = memory.rounded(byteCount)
         if let block = reuse(count) {
-            if clean { unsafe memset(block.memory, 0, count) }
+            if clean || clearsUsed { unsafe memset(block.memory, 0, count) }
             return unsafe buffer(size, format, stride, block.memory, block.count)
         }
-        guard let memory = unsafe LargeMemory.allocate(count) else {
+        guard let memory = unsafe self.memory.allocate(count) else {
             throw CoderError(
                 .outOfMemory, "no memory for \(size) pixels, \(count) bytes", hint: "free memory, or lower --limits")
         }
@@ -45,14 +53,14 @@ package final class PixelBufferPool: Sendable {
         _ size: PixelSize, _ format: PixelFormat, _ stride: Int, _ memory: UnsafeMutableRawPointer, _ count: Int
     ) -> PixelBuffer {
         unsafe PixelBuffer(size: size, format: format, stride: stride, memory: memory, byteCount: count) {
-            [weak self] memory, count in
-            if let self { unsafe self.give(memory, count) } else { unsafe LargeMemory.release(memory, count) }
+            [weak self, kind = self.memory] memory, count in
+            if let self { unsafe self.give(memory, count) } else { unsafe kind.release(memory, count) }
         }
     }
 
     /// A kept block that is large enough and not more than a quarter too large.
     private func reuse(_ count: Int) -> Block? {
-        guard count >= LargeMemory.mappedFrom else { return nil }
+        guard count >= memory.keptFrom else { return nil }
         return state.withLock { state -> Block? in
             guard let index = state.blocks.lastIndex(where: { $0.count >= count && $0.count <= count + count / 4 })
             else { return nil }
@@ -64,8 +72,8 @@ package final class PixelBufferPool: Sendable {
 
     private func give(_ memory: UnsafeMutableRawPointer, _ count: Int) {
         var dropped: [Block] = []
-        guard count >= LargeMemory.mappedFrom, count <= maxKept else {
-            unsafe LargeMemory.release(memory, count)
+        guard count >= self.memory.keptFrom, count <= maxKept else {
+            unsafe self.memory.release(memory, count)
             return
         }
         let block = unsafe Block(memory: memory, count: count)
@@ -80,12 +88,44 @@ package final class PixelBufferPool: Sendable {
             }
             return old
         }
-        for block in dropped { unsafe LargeMemory.release(block.memory, block.count) }
+        for block in dropped { unsafe self.memory.release(block.memory, block.count) }
     }
 
     deinit {
         state.withLock { state in
-            for block in state.blocks { unsafe LargeMemory.release(block.memory, block.count) }
+            for block in state.blocks { unsafe memory.release(block.memory, block.count) }
         }
+    }
+}
+
+/// Where the memory of pictures comes from.
+@safe package struct PixelMemory: Sendable {
+    /// Byte counts are multiples of it; 1 leaves them as they are.
+    package let grain: Int
+    /// Smaller blocks are given back at once.
+    let keptFrom: Int
+    let allocate: @Sendable (Int) -> UnsafeMutableRawPointer?
+    let release: @Sendable (UnsafeMutableRawPointer, Int) -> Void
+
+    /// Memory that only this process sees.
+    package static let ofThisProcess = unsafe PixelMemory(
+        grain: 1, keptFrom: LargeMemory.mappedFrom, allocate: { unsafe LargeMemory.allocate($0) },
+        release: { unsafe LargeMemory.release($0, $1) })
+
+    @unsafe
+    package init(
+        grain: Int, keptFrom: Int = 0, allocate: @escaping @Sendable (Int) -> UnsafeMutableRawPointer?,
+        release: @escaping @Sendable (UnsafeMutableRawPointer, Int) -> Void
+    ) {
+        self.grain = grain
+        self.keptFrom = keptFrom
+        unsafe self.allocate = allocate
+        unsafe self.release = release
+    }
+
+    /// A byte count in whole grains; one that does not fit stays, and is refused by whoever allocates.
+    func rounded(_ count: Int) -> Int {
+        let (sum, overflow) = count.addingReportingOverflow(grain - 1)
+        return overflow ? count : sum / grain * grain
     }
 }

@@ -1,0 +1,160 @@
+import CCoderPlugin
+import ImageModel
+import ImageProcessing
+
+/// A plugin's decoding session in this process.
+@safe final class LocalDecoder: DecoderPort {
+    private let plugin: LoadedPlugin
+    private let api: cpi_decoder_api
+    private let handle: OpaquePointer
+    private let services: ServicesTable
+    private let source: ImageSource
+    private let sourceTable: UnsafeMutablePointer<cpi_source>
+    let pool = PixelBufferPool.shared
+
+    init(
+        _ plugin: LoadedPlugin, coder id: String, source: ImageSource, context: SessionContext
+    ) throws(CoderError) {
+        guard let coder = plugin.coder(id), let api = coder.decoder else {
+            throw CoderError(.misuse, "\(id) does not decode")
+        }
+        self.plugin = plugin
+        self.api = api
+        self.source = source
+        services = ServicesTable(context)
+        let table = services
+        unsafe handle = unsafe try openSession(of: plugin, id, context.options) { options, opened, error in
+            unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, opened, error)
+        } close: { opened in
+            unsafe api.close(opened)
+        }
+        unsafe sourceTable = .allocate(capacity: 1)
+        unsafe sourceTable.initialize(to: source.storage.contract())
+        var call = ContractCall()
+        let status = plugin.enter { unsafe api.set_source(handle, sourceTable, &call.error) }
+        if let failure = call.failure(status, coder: id) { throw failure }
+    }
+
+    deinit {
+        plugin.enter { unsafe api.close(handle) }
+        unsafe sourceTable.deallocate()
+    }
+
+    func readHeader(_ info: inout cpi_image_info, _ error: inout cpi_error) -> cpi_status {
+        plugin.enter { unsafe api.read_header(handle, &info, &error) }
+    }
+
+    func blob(_ index: UInt32, limit: Int, _ error: inout cpi_error) -> (cpi_status, PortBlob)? {
+        guard let blob = unsafe api.blob else { return nil }
+        var raw = unsafe cpi_blob()
+        unsafe raw.size = UInt32(MemoryLayout<cpi_blob>.size)
+        let status = plugin.enter { unsafe blob(handle, index, &raw, &error) }
+        guard status == CPI_OK else { return (status, PortBlob()) }
+        var result = unsafe PortBlob(kind: raw.kind, length: Int(clamping: raw.length))
+        unsafe result.key = raw.key.map { unsafe String(cString: $0) }
+        if let start = unsafe raw.bytes, limit == 0 || result.length <= limit {
+            result.bytes = unsafe Array(UnsafeBufferPointer(start: start, count: result.length))
+        }
+        return (status, result)
+    }
+
+    func offer(_ index: UInt32, _ offer: inout cpi_format_offer, _ error: inout cpi_error) -> cpi_status? {
+        guard let ask = unsafe api.offer else { return nil }
+        return plugin.enter { unsafe ask(handle, index, &offer, &error) }
+    }
+
+    func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
+        guard let reduce = unsafe api.reduced_size else { return nil }
+        return plugin.enter { unsafe reduce(handle, &width, &height, &error) }
+    }
+
+    func nextFrame(_ frame: inout cpi_frame_info, _ error: inout cpi_error) -> cpi_status {
+        plugin.enter { unsafe api.next_frame(handle, &frame, &error) }
+    }
+
+    func seek(_ index: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
+        guard let seek = unsafe api.seek_frame else { return nil }
+        return plugin.enter { unsafe seek(handle, &index, &error) }
+    }
+
+    func decode(
+        _ request: FrameRequest, _ place: CanvasPlace, _ dirty: inout cpi_rect, _ error: inout cpi_error
+    ) -> cpi_status {
+        let status = unsafe withSurface(place) { surface in
+            var raw = unsafe cpi_decode_request(
+                size: UInt32(MemoryLayout<cpi_decode_request>.size),
+                flags: request.wantsPartial ? CPI_DECODE_WANT_PARTIAL : 0, surface: surface,
+                region: request.region?.contract ?? cpi_rect(),
+                reduced_width: UInt32(clamping: request.reducedSize?.width ?? 0),
+                reduced_height: UInt32(clamping: request.reducedSize?.height ?? 0))
+            return plugin.enter { unsafe api.decode(handle, &raw, &error) }
+        }
+        guard status == CPI_PARTIAL, let ask = unsafe api.dirty else { return status }
+        let answer = plugin.enter { unsafe ask(handle, &dirty, &error) }
+        return answer < 0 ? answer : status
+    }
+
+    // MARK: Thumbnails
+
+    /// The extension's table; nil where the plugin has none, or answers with another table.
+    private func thumbnailTable() -> cpi_thumbnail_api? {
+        guard let get = unsafe api.get, let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_THUMBNAIL) })
+        else { return nil }
+        let head = unsafe table.load(as: cpi_table.self)
+        guard head.tag == CPI_EXT_THUMBNAIL_TAG, Int(head.size) >= MemoryLayout<cpi_thumbnail_api>.size else {
+            return nil
+        }
+        return unsafe table.load(as: cpi_thumbnail_api.self)
+    }
+
+    func thumbnail(_ index: UInt32, _ info: inout cpi_image_info, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = thumbnailTable() else { return nil }
+        return plugin.enter { unsafe table.info(handle, index, &info, &error) }
+    }
+
+    func decodeThumbnail(_ index: UInt32, _ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = thumbnailTable() else { return nil }
+        return unsafe withSurface(place) { surface in
+            plugin.enter { unsafe table.decode(handle, index, surface, &error) }
+        }
+    }
+}
+
+/// Opens a session of a plugin, and closes what it opened although it failed.
+@unsafe
+func openSession(
+    of plugin: LoadedPlugin, _ id: String, _ options: CoderOptions,
+    _ open: (
+        UnsafePointer<cpi_options>?, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<cpi_error>
+    ) -> cpi_status,
+    close: (OpaquePointer) -> Void
+) throws(CoderError) -> OpaquePointer {
+    var call = ContractCall()
+    var opened: OpaquePointer?
+    let status = unsafe withOptions(options) { options in
+        plugin.enter { unsafe open(options, &opened, &call.error) }
+    }
+    if let failure = call.failure(status, coder: id) {
+        if let opened = unsafe opened { plugin.enter { unsafe close(opened) } }
+        throw failure
+    }
+    guard let opened = unsafe opened else {
+        throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
+    }
+    return unsafe opened
+}
+
+/// Lends a rectangle of a buffer to a plugin for one call.
+@discardableResult
+func withSurface<R>(_ place: CanvasPlace, _ body: (UnsafePointer<cpi_surface>) -> R) -> R {
+    let buffer = place.buffer
+    return unsafe buffer.withUnsafeMutableBytes { bytes in
+        let offset = place.rect.y * buffer.stride + place.rect.x * buffer.format.bytesPerPixel
+        var surface = unsafe cpi_surface(
+            size: UInt32(MemoryLayout<cpi_surface>.size), flags: 0, format: buffer.format.contract,
+            width: UInt32(place.rect.width), height: UInt32(place.rect.height), stride: UInt64(buffer.stride),
+            pixels: bytes.baseAddress!.assumingMemoryBound(to: UInt8.self) + offset,
+            byte_count: UInt64(buffer.byteCount - offset))
+        return unsafe body(&surface)
+    }
+}

@@ -1,0 +1,74 @@
+import CCoderPlugin
+import CIsolationWire
+import ImageModel
+import ImageProcessing
+
+/// A plugin's encoding session in a worker.
+final class RemoteEncoder: EncoderPort {
+    private let session: WorkerSession
+
+    init(_ session: WorkerSession, coder id: String) throws(CoderError) {
+        self.session = session
+        try session.open(ISO_OPEN_ENCODER, coder: id)
+    }
+
+    func accept(
+        _ index: UInt32, _ info: inout cpi_image_info, _ offer: inout cpi_format_offer, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status {
+        var request = iso_accept_request()
+        request.input = session.input
+        request.index = index
+        request.info = info
+        let reply = try session.ask(ISO_ACCEPT, wireBytes(request), &error)
+        offer = unsafe reply.head.value.offer
+        return reply.head.status
+    }
+
+    func begin(
+        _ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status {
+        session.sink = sink
+        var request = iso_begin_request()
+        request.input = session.input
+        request.sink_flags = sink.isSeekable ? CPI_SINK_SEEKABLE : 0
+        request.info = info
+        return try session.ask(ISO_BEGIN, wireBytes(request), &error).head.status
+    }
+
+    func add(_ blob: MetadataBlob, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        var request = iso_blob_request()
+        request.input = session.input
+        request.kind = blob.kind.rawValue
+        let key = blob.key.map { Array($0.utf8) }
+        request.has_key = key == nil ? 0 : 1
+        request.key_length = UInt32(key?.count ?? 0)
+        request.length = UInt64(blob.bytes.count)
+        let rest = (key.map { $0 + [0] } ?? []) + blob.bytes
+        return try session.ask(ISO_ADD_BLOB, wireBytes(request, rest), &error).head.status
+    }
+
+    func addThumbnail(_ pixels: PixelBuffer, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        try add(ISO_ADD_THUMBNAIL, cpi_frame_info(), pixels, &error)
+    }
+
+    func add(
+        _ frame: inout cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status {
+        try add(ISO_ADD_FRAME, frame, pixels, &error)
+    }
+
+    private func add(
+        _ type: Int32, _ frame: cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status {
+        let loan = try session.surface(CanvasPlace(pixels), copying: true)
+        var request = iso_frame_request()
+        request.input = session.input
+        request.surface = loan.surface
+        request.frame = frame
+        return try session.ask(type, wireBytes(request), descriptors: [loan.descriptor], &error).head.status
+    }
+
+    func finish(_ error: inout cpi_error) throws(CoderError) -> cpi_status {
+        try session.ask(ISO_FINISH, wireBytes(session.input), &error).head.status
+    }
+}

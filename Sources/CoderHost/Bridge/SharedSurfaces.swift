@@ -1,0 +1,75 @@
+import CHostSystem
+import Glibc
+import ImageModel
+import ImageProcessing
+import Synchronization
+
+/// Pictures in memory that a worker maps, too; one collection for each plugin, so that none sees another's.
+///
+/// A worker can change the pixels as long as it lives, and nothing else: size and seals are final.
+// Sendable because: the table of blocks is behind a lock, and a block belongs to whoever took it.
+@safe final class SharedSurfaces: @unchecked Sendable {
+    /// A part of a buffer, as a worker finds it.
+    struct Surface {
+        var id: UInt64
+        var descriptor: Int32
+        var mapBytes: Int
+        /// Where the buffer begins; always 0 here.
+        var offset: Int
+    }
+
+    private struct Block {
+        var id: UInt64
+        var descriptor: Int32
+        var bytes: Int
+    }
+
+    private final class Table: Sendable {
+        let blocks = Mutex<[UInt: Block]>([:])
+        let nextID = Atomic<UInt64>(1)
+    }
+
+    private let table = Table()
+    let pool: PixelBufferPool
+
+    /// - Parameter clearsUsed: whether what was used before is zeroed, so that no picture is seen by the next worker.
+    init(clearsUsed: Bool) {
+        let table = self.table
+        pool = PixelBufferPool(
+            maxKept: 128 << 20, clearsUsed: clearsUsed,
+            memory: unsafe PixelMemory(
+                grain: 64 << 10,
+                allocate: { count in unsafe Self.allocate(count, table) },
+                release: { memory, count in unsafe Self.release(memory, count, table) }))
+    }
+
+    private static func allocate(_ count: Int, _ table: Table) -> UnsafeMutableRawPointer? {
+        let descriptor = unsafe host_shared_memory("coderhost-pixels", UInt64(count), 0)
+        guard descriptor >= 0 else { return nil }
+        guard let memory = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
+            unsafe memory != MAP_FAILED
+        else {
+            close(descriptor)
+            return nil
+        }
+        let id = table.nextID.add(1, ordering: .relaxed).oldValue
+        table.blocks.withLock { blocks in
+            blocks[UInt(bitPattern: memory)] = Block(id: id, descriptor: descriptor, bytes: count)
+        }
+        return unsafe memory
+    }
+
+    private static func release(_ memory: UnsafeMutableRawPointer, _ count: Int, _ table: Table) {
+        let block = table.blocks.withLock { $0.removeValue(forKey: UInt(bitPattern: memory)) }
+        unsafe munmap(memory, count)
+        if let block { close(block.descriptor) }
+    }
+
+    /// The surface of a buffer that came from here; nil for any other.
+    func surface(of buffer: PixelBuffer) -> Surface? {
+        let address = unsafe buffer.withUnsafeMutableBytes { UInt(bitPattern: $0.baseAddress!) }
+        return table.blocks.withLock { blocks in
+            blocks[address].map { Surface(id: $0.id, descriptor: $0.descriptor, mapBytes: $0.bytes, offset: 0) }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import CCoderPlugin
+import CIsolationWire
+import ImageModel
+
+/// What a zygote is told about the plugin that it loads.
+struct WorkerPlugin {
+    /// The bytes of the plugin; nil where it has to be loaded from its own place.
+    var descriptor: Int32?
+    var message: [UInt8]
+
+    /// - Parameters:
+    ///   - path: where the file stands, with no `descriptor`.
+    ///   - folders: those the loader may read.
+    init(name: String, descriptor: Int32?, path: String, folders: [String], records: Bool = false) {
+        self.descriptor = descriptor
+        var load = iso_load()
+        load.flags = records ? ISO_FLAG_RECORD : 0
+        load.host_minor = UInt32(CPI_ABI_MINOR)
+        load.load_seconds = 10
+        load.max_descriptors = 64
+        setWireText(&load.host_version, coderHostVersion)
+        setWireText(&load.name, name)
+        if descriptor == nil { setWireText(&load.path, path) }
+        message = wireBytes(load, folders.flatMap { Array($0.utf8) + [0] })
+    }
+}

@@ -1,0 +1,107 @@
+import CCoderPlugin
+import CIsolationWire
+import ImageModel
+import ImageProcessing
+
+/// A worker that is leased for one session, and what every request to it begins with.
+///
+/// - Concurrency: one thread at a time.
+final class WorkerSession {
+    let worker: Worker
+    let context: SessionContext
+    private let slots: WorkerSlots
+    private let source: ImageSource?
+    var sink: PluginSink?
+
+    init(_ worker: Worker, _ slots: WorkerSlots, _ context: SessionContext, source: ImageSource?) {
+        self.worker = worker
+        self.slots = slots
+        self.context = context
+        self.source = source
+    }
+
+    deinit {
+        if worker.isUsable, worker.mayServeAgain {
+            // A plugin that does not come to an end here is ended.
+            var limits = DecodeLimits()
+            limits.maxMilliseconds = 1000
+            _ = try? worker.call(ISO_CLOSE, wireBytes(input), SessionContext(limits: limits))
+        }
+        worker.plugin.giveBack(worker)
+        slots.giveBack()
+    }
+
+    /// How much of the source there is.
+    var input: iso_input {
+        var input = iso_input()
+        // Asked before the count, so that a source that finishes in between is not taken for a short one.
+        input.complete = source?.isComplete == true ? 1 : 0
+        input.available = UInt64(source?.count ?? 0)
+        return input
+    }
+
+    /// Makes a request; the plugin's error goes to `error`.
+    func ask(
+        _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ error: inout cpi_error
+    ) throws(CoderError) -> Worker.Reply {
+        let reply = try worker.call(type, body, descriptors: descriptors, context, sink: sink)
+        error = reply.head.error
+        return reply
+    }
+
+    /// The pixels of a place in memory that the worker maps, too: the buffer's own, or a copy.
+    func surface(_ place: CanvasPlace, copying: Bool) throws(CoderError) -> SurfaceLoan {
+        try SurfaceLoan(place, worker.plugin.surfaces, copying: copying)
+    }
+
+    /// Opens a session in the plugin; answers what of that which it need not have the coder has, as `ISO_HAS_…`.
+    @discardableResult
+    func open(_ type: Int32, coder id: String) throws(CoderError) -> UInt32 {
+        let coders = worker.zygote.facts.coders
+        guard let index = coders.firstIndex(where: { $0.id == id }) else {
+            throw CoderError(.pluginFault, "the plugin has no coder \(id)")
+        }
+        var request = iso_open()
+        request.input = input
+        request.coder = UInt32(index)
+        request.thread_hint = UInt32(clamping: context.threadHint)
+        request.limits = context.limits.contract(deadline: context.deadline)
+        request.option_count = UInt32(context.options.values.count)
+        var descriptors: [Int32] = []
+        if let source {
+            let share = try source.storage.shared()
+            request.source_kind = share.kind
+            request.capacity = UInt64(share.capacity)
+            descriptors = [share.descriptor]
+        }
+        var call = ContractCall()
+        let reply = try ask(type, wireBytes(request, WireOptions.bytes(context.options)), descriptors: descriptors, &call.error)
+        if let failure = call.failure(reply.head.status, coder: id) { throw failure }
+        return coders[index].optional
+    }
+}
+
+/// Options as they travel.
+enum WireOptions {
+    static func bytes(_ options: CoderOptions) -> [UInt8] {
+        var result: [UInt8] = []
+        for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
+            var item = iso_option()
+            var bytes: [UInt8] = []
+            switch value {
+            case .bool(let flag):
+                (item.type, item.integer, item.real) = (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0)
+            case .integer(let number):
+                (item.type, item.integer, item.real) = (CPI_OPTION_I64, number, Double(number))
+            case .real(let number):
+                (item.type, item.integer, item.real) = (CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number)
+            case .string(let text): (item.type, bytes) = (CPI_OPTION_STRING, Array(text.utf8))
+            case .bytes(let content): (item.type, bytes) = (CPI_OPTION_BYTES, content)
+            }
+            item.key_length = UInt32(key.utf8.count)
+            item.length = UInt64(bytes.count)
+            result += wireBytes(item, Array(key.utf8) + [0] + bytes + [0])
+        }
+        return result
+    }
+}

@@ -1,0 +1,88 @@
+/// What holds a worker back, and what does not because kernel or container deny it.
+public struct Confinement: Sendable, Hashable {
+    /// One means of the system, in the order of the worker's report.
+    public enum Mechanism: String, Sendable, Hashable, CaseIterable {
+        case noNewPrivileges = "no-new-privileges"
+        case limits
+        case userNamespace = "user-namespace"
+        case pidNamespace = "pid-namespace"
+        case networkNamespace = "network-namespace"
+        case ipcNamespace = "ipc-namespace"
+        case mountNamespace = "mount-namespace"
+        case landlock
+        case landlockNetwork = "landlock-network"
+        case landlockScope = "landlock-scope"
+        case seccompLoad = "seccomp-load"
+        case seccompSeal = "seccomp-seal"
+
+        public var group: Group {
+            switch self {
+            case .noNewPrivileges, .limits: .limits
+            case .userNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .mountNamespace: .namespaces
+            case .landlock, .landlockNetwork, .landlockScope: .landlock
+            case .seccompLoad, .seccompSeal: .seccomp
+            }
+        }
+
+        /// Whether an older kernel that is otherwise fine may lack it: what it adds, others of the list hold, too.
+        var isRefinement: Bool { self == .landlockNetwork || self == .landlockScope }
+
+        /// What it keeps a plugin from.
+        public var purpose: String {
+            switch self {
+            case .noNewPrivileges: "gaining privileges through set-user-ID programs"
+            case .limits: "taking memory, processor time and descriptors without end"
+            case .userNamespace: "having any right outside"
+            case .pidNamespace: "seeing and signalling other processes; all of it ends at once"
+            case .networkNamespace: "reaching any network"
+            case .ipcNamespace: "reaching shared memory and queues of others"
+            case .mountNamespace: "changing what is mounted"
+            case .landlock: "opening any file but the libraries it needs"
+            case .landlockNetwork: "TCP connections"
+            case .landlockScope: "signals and abstract sockets to the outside"
+            case .seccompLoad: "sockets, programs, tracing and the like while it is loaded"
+            case .seccompSeal: "all but a few system calls before it sees the first byte"
+            }
+        }
+    }
+
+    /// Mechanisms that are asked for together.
+    public enum Group: String, Sendable, Hashable, CaseIterable {
+        case limits, namespaces, landlock, seccomp
+    }
+
+    /// A mechanism that is not in force.
+    public struct Missing: Sendable, Hashable {
+        public var mechanism: Mechanism
+        /// What the system said, for example `Operation not permitted`.
+        public var reason: String
+    }
+
+    public var inForce: [Mechanism] = []
+    public var missing: [Missing] = []
+    /// The kernel's version of Landlock; 0 for none.
+    public var landlockVersion = 0
+
+    /// The mechanisms of these groups that are missing and that no older kernel is excused from.
+    package func lacking(_ groups: Set<Group>) -> [Missing] {
+        missing.filter { groups.contains($0.mechanism.group) && !$0.mechanism.isRefinement }
+    }
+}
+
+/// Where a picture was decoded or encoded, and what held the plugin back there.
+public struct IsolationReport: Sendable, Hashable {
+    public enum Place: String, Sendable, Hashable {
+        case inProcess = "in-process"
+        case worker
+    }
+
+    /// What was asked for.
+    public var mode: IsolationPolicy.Mode
+    public var place: Place
+    /// Why there.
+    public var reason: String
+    /// Empty in process.
+    public var confinement = Confinement()
+    /// Whether less was had than the mode promises.
+    public var isDegraded: Bool
+}

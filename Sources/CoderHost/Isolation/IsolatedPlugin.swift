@@ -1,0 +1,199 @@
+import CCoderPlugin
+import CIsolationWire
+import ImageModel
+import ImageProcessing
+import Synchronization
+
+/// One version of a plugin file, loaded in a confined process from which workers are forked.
+///
+/// - Concurrency: any thread.
+final class IsolatedPlugin: Sendable {
+    private struct State {
+        var zygote: Zygote?
+        /// Workers that may serve another session.
+        var idle: [Worker] = []
+        /// Why it is not used: it does not work, whoever asks.
+        var refusal: PluginRefusal?
+    }
+
+    let record: PluginRecord
+    private let sealed: SealedPlugin
+    private let policy: IsolationPolicy
+    private let quarantine: Quarantine
+    private let program: String
+    private let state = Mutex(State())
+    /// Held while a zygote is started.
+    private let starting = Mutex<Void>(())
+    let surfaces: SharedSurfaces
+    private static let nextWorker = Atomic<UInt64>(1)
+
+    init(
+        _ record: PluginRecord, _ policy: IsolationPolicy, _ quarantine: Quarantine, program: String
+    ) throws(PluginRefusal) {
+        sealed = try SealedPlugin(record)
+        self.record = sealed.record
+        self.policy = policy
+        self.quarantine = quarantine
+        self.program = program
+        surfaces = SharedSurfaces(clearsUsed: policy.reuse == .fresh)
+    }
+
+    /// What became of loading it; nil when it works, or was not tried.
+    var refusal: PluginRefusal? { state.withLock { $0.refusal } }
+    var isLoaded: Bool { state.withLock { $0.zygote != nil } }
+    var sessionsPerWorker: Int { policy.reuse.sessions }
+
+    // MARK: Workers
+
+    /// A worker for one session.
+    ///
+    /// - Throws: `.pluginRefused`, `.isolationUnavailable`, `.pluginCrashed`.
+    func lease(_ context: SessionContext) throws(CoderError) -> Worker {
+        if case .refused(let status) = quarantine.admit(record, sealed.hash) { throw refused(status) }
+        let dataBytes = Self.dataBytes(context.limits)
+        while let idle = state.withLock({ state in
+            state.idle.lastIndex { $0.dataBytes == dataBytes }.map { state.idle.remove(at: $0) }
+        }) {
+            if idle.isUsable, idle.zygote.isUsable || idle.zygote.isAlone {
+                idle.beginSession()
+                return idle
+            }
+        }
+        // A zygote that has idled out, or that somebody killed, is started again once.
+        do throws(ZygoteFailure) {
+            return try fork(context, dataBytes)
+        } catch {
+            guard case .gone = error else { throw self.error(error) }
+        }
+        do throws(ZygoteFailure) {
+            return try fork(context, dataBytes)
+        } catch {
+            throw self.error(error)
+        }
+    }
+
+    private func fork(_ context: SessionContext, _ dataBytes: Int) throws(ZygoteFailure) -> Worker {
+        let zygote = try self.zygote()
+        let seconds = context.limits.maxMilliseconds == 0 ? 0 : context.limits.maxMilliseconds / 1000 + 2
+        let mayThread = (record.manifest?.threads ?? 0) > 0
+        let worker = try zygote.fork(
+            Self.nextWorker.add(1, ordering: .relaxed).oldValue, of: self, dataBytes: dataBytes,
+            // The time of all threads together, and of all sessions.
+            seconds: min(seconds, 1 << 20) * max(1, context.limits.maxThreads) * policy.reuse.sessions,
+            threads: mayThread)
+        if zygote.isAlone { state.withLock { $0.zygote = nil } }
+        do throws(CoderError) {
+            try worker.awaitReady()
+        } catch {
+            throw .failed(error)
+        }
+        worker.beginSession()
+        return worker
+    }
+
+    /// Memory of its own that a worker may take: what the limits allow, and as much again for what a library wastes.
+    private static func dataBytes(_ limits: DecodeLimits) -> Int {
+        limits.maxDecodedBytes == 0 ? 0 : min(limits.maxDecodedBytes, 1 << 60) * 2 + 512 << 20
+    }
+
+    /// Takes a worker back: for the next session, or to its end.
+    func giveBack(_ worker: Worker) {
+        quarantine.recordSuccess(of: record, sealed.hash)
+        guard worker.isUsable, worker.sessions < policy.reuse.sessions else {
+            worker.end()
+            return
+        }
+        state.withLock { $0.idle.append(worker) }
+    }
+
+    /// Starts the confined process if there is none.
+    private func zygote() throws(ZygoteFailure) -> Zygote {
+        if let known = state.withLock({ $0.zygote }), known.isUsable { return known }
+        return try starting.withLock { _ throws(ZygoteFailure) -> Zygote in
+            let (known, refusal) = state.withLock { state in (state.zygote, state.refusal) }
+            if let known, known.isUsable { return known }
+            if let refusal { throw .failed(refused(refusal.status)) }
+            let zygote = try start()
+            state.withLock { $0.zygote = zygote }
+            return zygote
+        }
+    }
+
+    private func start() throws(ZygoteFailure) -> Zygote {
+        let isCopy = sealed.path != record.path
+        let message = WorkerPlugin(
+            name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
+            folders: LibraryResolver().folders(for: record), records: policy.recordsRefusals)
+        do throws(ZygoteFailure) {
+            let zygote = try Zygote(program, message)
+            do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }
+            if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
+                throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))
+            }
+            return zygote
+        } catch {
+            switch error {
+            case .refused(let loaded):
+                throw keep(Self.refusal(loaded, record))
+            case .crashed(let how):
+                if let hash = try? sealed.hash() { quarantine.record(failure: .crash, phase: .load, of: record, hash) }
+                throw .failed(
+                    CoderError(
+                        .pluginCrashed, "\(record.fileName) cannot be used: \(how)",
+                        hint: "remove it, or replace it by a build that works"))
+            default: throw error
+            }
+        }
+    }
+
+    /// Remembers that the plugin does not work.
+    private func keep(_ refusal: PluginRefusal) -> ZygoteFailure {
+        state.withLock { $0.refusal = refusal }
+        return .failed(refused(refusal.status))
+    }
+
+    private static func refusal(_ loaded: iso_loaded, _ record: PluginRecord) -> PluginRefusal {
+        let message = wireText(loaded.error.message)
+        switch Int32(loaded.stage) {
+        case ISO_STAGE_CONFINED:
+            return PluginRefusal(
+                .missingLibrary, message.isEmpty ? "the loader refuses it" : message,
+                "install what is missing (ldd \(record.path))")
+        case ISO_STAGE_MAPPED:
+            return PluginRefusal(
+                .initFailed, message.isEmpty ? "its entry function failed" : message,
+                "see the plugin's own documentation")
+        default:
+            return PluginRefusal(
+                .initFailed, message.isEmpty ? "it could not be initialised" : message,
+                "see the plugin's own documentation")
+        }
+    }
+
+    // MARK: Errors
+
+    private func refused(_ status: PluginStatus) -> CoderError {
+        CoderError(
+            .pluginRefused, "\(record.fileName) is not used (\(status.state.word)): \(status.reason)",
+            hint: status.remedy)
+    }
+
+    private func error(_ failure: ZygoteFailure) -> CoderError {
+        switch failure {
+        case .failed(let error): error
+        case .unavailable(let why):
+            CoderError(.isolationUnavailable, "no sandbox: \(why)", hint: "see coderhost doctor isolation")
+        case .crashed(let how): CoderError(.pluginCrashed, "\(record.fileName) cannot be used: \(how)")
+        case .refused(let loaded): refused(Self.refusal(loaded, record).status)
+        case .gone:
+            CoderError(
+                .isolationUnavailable, "no sandbox: its process ended twice", hint: "see coderhost doctor isolation")
+        }
+    }
+
+    /// Takes note of a session that ended the worker.
+    func failed(_ kind: Quarantine.Kind, during phase: Quarantine.Phase) {
+        guard let hash = try? sealed.hash() else { return }
+        quarantine.record(failure: kind, phase: phase, of: record, hash)
+    }
+}

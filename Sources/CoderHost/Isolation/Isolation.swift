@@ -1,0 +1,137 @@
+import ImageModel
+import Synchronization
+
+/// Decides where a plugin runs, and keeps the processes of those that run elsewhere.
+///
+/// - Concurrency: any thread.
+final class Isolation: Sendable {
+    let policy: IsolationPolicy
+    private let quarantine: Quarantine
+    private let plugins = Mutex<[FileIdentity: IsolatedPlugin]>([:])
+    /// The ids of this host's own plugins, once they were asked for.
+    private let own = Mutex<Set<String>?>(nil)
+    private let catalogue: @Sendable () -> [HostConfiguration.KnownPlugin]
+    let slots: WorkerSlots
+
+    /// - Parameter catalogue: this host's own plugins; none stands for all that are in its installation's folder.
+    init(
+        _ policy: IsolationPolicy, _ quarantine: Quarantine,
+        catalogue: @escaping @Sendable () -> [HostConfiguration.KnownPlugin]
+    ) {
+        self.policy = policy
+        self.quarantine = quarantine
+        self.catalogue = catalogue
+        slots = WorkerSlots(policy.maxWorkers)
+    }
+
+    /// Where to run a plugin, and why there.
+    enum Choice: Hashable {
+        case inProcess(String)
+        case worker(String)
+    }
+
+    func choice(_ record: PluginRecord, _ origin: ImageSource.Origin?) -> Choice {
+        switch policy.mode {
+        case .off: .inProcess("isolation is off")
+        case .require: .worker("isolation is required")
+        case .auto:
+            if !isBundled(record) {
+                .worker("a plugin of a third party")
+            } else if origin == .network {
+                .worker("bytes from a network")
+            } else {
+                .inProcess(origin == nil ? "a bundled coder" : "a bundled coder, and no bytes from a network")
+            }
+        }
+    }
+
+    /// Whether a plugin came with this host: one of its own, in the folder of its installation.
+    private func isBundled(_ record: PluginRecord) -> Bool {
+        guard record.isInstalled else { return false }
+        let known = own.withLock { own in
+            if let own { return own }
+            let fresh = Set(catalogue().map(\.manifest.id))
+            own = fresh
+            return fresh
+        }
+        return known.isEmpty || known.contains(record.id)
+    }
+
+    /// The plugin in its own process.
+    ///
+    /// - Parameter program: the worker's.
+    func plugin(_ record: PluginRecord, _ program: String) -> Result<IsolatedPlugin, PluginRefusal> {
+        guard let identity = record.identity else { return .failure(PluginRefusal(record.status)) }
+        if let known = plugins.withLock({ $0[identity] }) { return .success(known) }
+        do throws(PluginRefusal) {
+            let fresh = try IsolatedPlugin(record, policy, quarantine, program: program)
+            return .success(
+                plugins.withLock { plugins in
+                    if let known = plugins[identity] { return known }
+                    plugins[identity] = fresh
+                    return fresh
+                })
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What became of a plugin here; nil when nothing of it has run.
+    func status(of identity: FileIdentity) -> PluginStatus? {
+        guard let plugin = plugins.withLock({ $0[identity] }) else { return nil }
+        if let refusal = plugin.refusal { return refusal.status }
+        return plugin.isLoaded ? PluginStatus(.loaded) : nil
+    }
+
+    /// The worker's program.
+    ///
+    /// - Throws: `.isolationUnavailable`.
+    func program() throws(CoderError) -> String {
+        if let named = policy.workerPath { return named }
+        if let found = IsolationPolicy.workerCandidates().first(where: { FileStatus.of($0)?.isRegular == true }) {
+            return found
+        }
+        throw CoderError(
+            .isolationUnavailable, "no sandbox: there is no coderhost-worker",
+            hint: "install it beside coderhost, or name it in CODERHOST_WORKER")
+    }
+
+    /// What a worker would be held back by on this system; loads nothing.
+    ///
+    /// - Throws: `.isolationUnavailable`.
+    func probe() throws(CoderError) -> Confinement {
+        let program = try program()
+        do throws(ZygoteFailure) {
+            return try Zygote(program, nil).confinement
+        } catch {
+            let why =
+                switch error {
+                case .unavailable(let why), .crashed(let why): why
+                case .failed(let error): error.message
+                case .refused, .gone: "it ended"
+                }
+            throw CoderError(.isolationUnavailable, "\(program) does not work: \(why)")
+        }
+    }
+
+    /// Holds what is in force against what the policy insists on.
+    ///
+    /// - Throws: `.isolationUnavailable`, naming what is missing.
+    func examine(_ confinement: Confinement) throws(CoderError) {
+        guard policy.mode == .require else { return }
+        let lacking = confinement.lacking(policy.needed)
+        if lacking.isEmpty { return }
+        throw CoderError(
+            .isolationUnavailable,
+            "the sandbox lacks " + lacking.map { "\($0.mechanism.rawValue) (\($0.reason))" }.joined(separator: ", "),
+            hint: "see coderhost doctor isolation; --isolation require:GROUP,… asks for less")
+    }
+}
+
+extension PluginRecord {
+    /// The error that says why the plugin is not used.
+    func refusal(_ status: PluginStatus) -> CoderError {
+        CoderError(
+            .pluginRefused, "\(fileName) is not used (\(status.state.word)): \(status.reason)", hint: status.remedy)
+    }
+}

@@ -1,0 +1,293 @@
+import CCoderPlugin
+import CIsolationWire
+import Glibc
+import ImageModel
+import ImageProcessing
+
+/// A sealed process that decodes or encodes one picture at a time.
+///
+/// Nothing that comes from it is believed: a packet that does not belong to the present call ends the process, and what
+/// a reply says is judged by whoever asked.
+/// - Concurrency: one thread at a time.
+// Sendable because: whoever leases a worker holds it alone.
+final class Worker: @unchecked Sendable {
+    /// What is asked of it and where its side remarks go.
+    struct Reply {
+        var head: iso_reply
+        /// What stands behind.
+        var rest: [UInt8]
+    }
+
+    let number: UInt64
+    let plugin: IsolatedPlugin
+    let channel: WorkerChannel
+    let page: SharedPage
+    /// What the process that it was forked from can be asked, and what ends with it.
+    let zygote: Zygote
+    private let process: ProcessHandle?
+    /// The limit that it was forked with.
+    let dataBytes: Int
+    private(set) var confinement: Confinement
+    private(set) var isUsable = true
+    private(set) var sessions = 0
+    private var sequence: UInt32 = 0
+
+    /// How long a plugin may go on once it was told to stop.
+    private static let graceAfterCancel: UInt64 = 80_000_000
+    private static let graceAfterDeadline: UInt64 = 250_000_000
+    /// How often a waiting call looks whether it was cancelled, in milliseconds.
+    private static let tick: Int32 = 10
+
+    init(
+        _ number: UInt64, _ plugin: IsolatedPlugin, _ zygote: Zygote, _ channel: WorkerChannel, _ page: SharedPage,
+        _ process: ProcessHandle?, dataBytes: Int
+    ) {
+        self.number = number
+        self.plugin = plugin
+        self.zygote = zygote
+        self.channel = channel
+        self.page = page
+        self.process = process
+        self.dataBytes = dataBytes
+        confinement = zygote.confinement
+    }
+
+    deinit { if isUsable { end() } }
+
+    /// Ends the process.
+    func end() {
+        isUsable = false
+        if let process { process.kill() } else { zygote.end() }
+    }
+
+    /// Waits until the process is sealed.
+    func awaitReady() throws(CoderError) {
+        let deadline = monotonicNow() + 5_000_000_000
+        while monotonicNow() < deadline {
+            switch channel.receive(milliseconds: 100) {
+            case .nothing: continue
+            case .packet where channel.header.type == UInt16(ISO_READY):
+                guard let ready = channel.load(iso_ready.self) else { throw breach("a short packet") }
+                confinement.read(ready.confinement)
+                return
+            case .packet, .damaged: throw breach("it did not say that it is ready")
+            case .end: throw crash(during: UInt16(ISO_READY))
+            }
+        }
+        end()
+        throw CoderError(.isolationUnavailable, "a worker did not become ready within five seconds")
+    }
+
+    // MARK: Calls
+
+    /// Whether it may serve another session after this one.
+    var mayServeAgain: Bool { sessions < plugin.sessionsPerWorker }
+
+    /// Begins another session; the page is made ready for it.
+    func beginSession() {
+        sessions += 1
+        page.setCancelled(false)
+    }
+
+    /// Makes one request and waits for its reply.
+    ///
+    /// - Throws: when the process ends, breaks the rules, or has to be ended; never what the plugin answered.
+    func call(
+        _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
+    ) throws(CoderError) -> Reply {
+        guard isUsable else { throw CoderError(.misuse, "the worker has ended") }
+        sequence &+= 1
+        page.setDeadline(context.deadline)
+        var watch = Watch(context)
+        let kind = UInt16(type)
+        try send(kind, body, descriptors, &watch)
+        var rest: [UInt8] = []
+        while true {
+            switch channel.receive(milliseconds: Self.tick) {
+            case .nothing:
+                try look(&watch, kind)
+                continue
+            case .end: throw crash(during: kind)
+            case .damaged: throw breach("a packet that is none")
+            case .packet: break
+            }
+            let header = channel.header
+            guard header.session == number else { throw breach("an answer for session \(header.session)") }
+            guard header.sequence == sequence else { throw breach("an answer to another request") }
+            guard header.descriptors == 0 else { throw breach("descriptors that nobody asked for") }
+            switch Int32(header.type) {
+            case ISO_LOG: try note(context)
+            case ISO_PROGRESS:
+                guard let progress = channel.load(iso_progress.self) else { throw breach("a short packet") }
+                context.progress(Int(clamping: progress.done), Int(clamping: progress.total))
+            case ISO_WRITE, ISO_WRITE_AT:
+                guard let sink else { throw breach("output that nobody asked for") }
+                try write(to: sink, &watch)
+            case ISO_VIOLATION:
+                let violation = channel.load(iso_violation.self)
+                throw forbidden(violation.map { Int($0.system_call) } ?? -1, during: kind)
+            case ISO_REPLY:
+                guard rest.count + Int(header.length) <= Int(ISO_MESSAGE_LIMIT) else { throw breach("an endless answer") }
+                rest += channel.withBody { copyBytes($0) }
+                if header.more != 0 { continue }
+                guard let head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
+                rest.removeFirst(MemoryLayout<iso_reply>.size)
+                return Reply(head: head, rest: rest)
+            default: throw breach("a packet of kind \(header.type)")
+            }
+            // Remarks without end are no reason to wait without end.
+            try look(&watch, kind)
+        }
+    }
+
+    private func send(
+        _ type: UInt16, _ body: [UInt8], _ descriptors: [Int32], _ watch: inout Watch
+    ) throws(CoderError) {
+        var at = 0
+        repeat {
+            let end = min(body.count, at + WorkerChannel.bodyLimit)
+            var header = iso_header()
+            header.type = type
+            header.session = number
+            header.sequence = sequence
+            header.more = end < body.count ? 1 : 0
+            var departure = WorkerChannel.Departure.waiting
+            while departure == .waiting {
+                departure = body.withSpan { bytes in
+                    channel.send(
+                        header, bytes.extracting(at..<end), descriptors: at == 0 ? descriptors : [],
+                        milliseconds: Self.tick)
+                }
+                if departure == .waiting { try look(&watch, type) }
+            }
+            if departure == .gone { throw crash(during: type) }
+            at = end
+        } while at < body.count
+    }
+
+    private func note(_ context: SessionContext) throws(CoderError) {
+        guard let log = channel.load(iso_log.self) else { throw breach("a short packet") }
+        let text = channel.withBody { body in
+            let start = MemoryLayout<iso_log>.size
+            return copyBytes(body.extracting(start..<min(body.byteCount, start + Int(min(log.length, 2048)))))
+        }
+        context.warn(String(String(decoding: text, as: UTF8.self).prefix(512)))
+    }
+
+    private func write(to sink: PluginSink, _ watch: inout Watch) throws(CoderError) {
+        let isAt = channel.header.type == UInt16(ISO_WRITE_AT)
+        guard let write = channel.load(iso_write.self),
+            write.length == UInt64(channel.header.length) - UInt64(MemoryLayout<iso_write>.size)
+        else { throw breach("output of another length than it says") }
+        let status = channel.withBody { body in
+            sink.write(body.extracting(MemoryLayout<iso_write>.size..<body.byteCount), at: isAt ? write.offset : nil)
+        }
+        var answer = iso_written()
+        answer.status = status
+        try send(UInt16(ISO_WRITTEN), wireBytes(answer), [], &watch)
+    }
+
+    // MARK: Watching
+
+    /// What a waiting call keeps an eye on.
+    private struct Watch {
+        let context: SessionContext
+        /// When the process is ended; 0 while there is no reason to.
+        var end: UInt64 = 0
+
+        init(_ context: SessionContext) { self.context = context }
+    }
+
+    /// Tells the plugin to stop where that is wanted, and ends the process when it does not.
+    private func look(_ watch: inout Watch, _ type: UInt16) throws(CoderError) {
+        let context = watch.context
+        let now = monotonicNow()
+        if watch.end == 0 {
+            if context.isCancelled {
+                page.setCancelled(true)
+                watch.end = now + Self.graceAfterCancel
+            } else if context.isLate {
+                watch.end = now + Self.graceAfterDeadline
+            }
+            return
+        }
+        guard now > watch.end else { return }
+        end()
+        if context.isCancelled { throw CoderError(.cancelled, "the session was cancelled") }
+        plugin.failed(.hang, during: WorkerPhase(type).kind)
+        var late = SessionContext.late(context.limits)
+        late.message += ", and the plugin did not stop: its worker was ended"
+        throw late
+    }
+
+    // MARK: What goes wrong
+
+    /// The process broke the rules of the conversation.
+    private func breach(_ what: String) -> CoderError {
+        end()
+        plugin.failed(.violation, during: .decode)
+        return CoderError(
+            .pluginFault, "the worker was ended: it sent \(what)", hint: "the plugin may be malicious; remove it")
+    }
+
+    /// A forbidden system call.
+    private func forbidden(_ number: Int, during type: UInt16) -> CoderError {
+        end()
+        let phase = WorkerPhase(type)
+        plugin.failed(.violation, during: phase.kind)
+        return CoderError(
+            .pluginCrashed,
+            "the plugin tried \(SystemCall.name(number)) while \(phase.text), which the sandbox forbids",
+            hint: "if the plugin is trusted, run it with --isolation off")
+    }
+
+    /// The process has ended by itself.
+    private func crash(during type: UInt16) -> CoderError {
+        let phase = WorkerPhase(type)
+        // A last word may have been sent before.
+        isUsable = false
+        let ending = zygote.ending(of: self)
+        process?.kill()
+        var error = CoderError(
+            .pluginCrashed, "the plugin \(ending.text) while \(phase.text)",
+            hint: "the picture may be made to do that; other formats are not touched")
+        // Nobody but the system or a person ends a process that way.
+        if ending == .signal(SIGKILL) {
+            error.message = "the plugin's worker was killed while \(phase.text)"
+            error.hint = "the system may be short of memory; try again"
+        } else {
+            plugin.failed(.crash, during: phase.kind)
+        }
+        return error
+    }
+}
+
+/// What a worker was doing when it ended.
+struct WorkerPhase: Sendable, Hashable {
+    var text: String
+    var kind: Quarantine.Phase
+
+    init(_ type: UInt16) {
+        kind =
+            switch Int32(type) {
+            case ISO_LOAD: .load
+            case ISO_OPEN_ENCODER...ISO_FINISH: .encode
+            default: .decode
+            }
+        text =
+            switch Int32(type) {
+            case ISO_LOAD: "it was loaded"
+            case ISO_READY, ISO_FORK: "it was made ready"
+            case ISO_OPEN_DECODER, ISO_OPEN_ENCODER: "a session was opened"
+            case ISO_READ_HEADER: "it read the header"
+            case ISO_BLOB: "it read metadata"
+            case ISO_NEXT_FRAME, ISO_SEEK_FRAME: "it looked for a frame"
+            case ISO_DECODE: "it decoded"
+            case ISO_THUMBNAIL_INFO, ISO_THUMBNAIL_DECODE: "it decoded a thumbnail"
+            case ISO_ACCEPT, ISO_BEGIN, ISO_ADD_BLOB, ISO_ADD_THUMBNAIL: "it prepared to encode"
+            case ISO_ADD_FRAME, ISO_FINISH: "it encoded"
+            case ISO_CLOSE: "a session was closed"
+            default: "it was asked something"
+            }
+    }
+}

@@ -1,0 +1,252 @@
+import ImageProcessing
+import Synchronization
+
+/// What the user and the administrator vouch for.
+///
+///     trust.d/<sha256>.trust   a plugin file, whatever place it stands in
+///     trust.d/<any name>.pub   a key whose signatures are believed
+///     trust.d/revoked          ids of keys that are not, one a line; counts for the keys of every folder
+///
+/// A folder or file that somebody else could write is passed over, with a warning. Nothing is read before it is asked
+/// for.
+///
+/// - Concurrency: any thread.
+package final class TrustStore: Sendable {
+    /// A file that is vouched for.
+    package struct Entry: Sendable, Hashable {
+        package var hash: ContentHash
+        package var plugin: String
+        /// Where it stood at that time.
+        package var path: String
+        package var since: String
+        /// The file of the store that says so.
+        package var source: String
+    }
+
+    private struct Content {
+        var keys: [String: (key: TrustedKey, path: String)] = [:]
+        var revoked: Set<String> = []
+        /// Names that look like those of vouched files, by folder.
+        var names: [(folder: String, names: Set<String>)] = []
+        var warnings: [String] = []
+    }
+
+    private let folders: [String]
+    /// Milliseconds since 1970; decides about the last day of keys.
+    let now: Int
+    private let content = Mutex<Content?>(nil)
+
+    package init(folders: [String], now: Int = wallMilliseconds()) {
+        self.folders = folders
+        self.now = now
+    }
+
+    /// A store that believes one key and vouches for nothing.
+    package convenience init(key: TrustedKey) {
+        self.init(folders: [])
+        content.withLock { $0 = Content(keys: [key.id: (key, "")]) }
+    }
+
+    /// What the `.sig` beside a file is worth.
+    package func signature(
+        ofFile path: String, plugin: String, _ hash: ContentHash
+    ) throws(SystemError) -> SignatureState {
+        guard let file = try OwnFile.read("\(path).sig") else { return .none }
+        return PluginSignature.examine(file, plugin: plugin, hash, self)
+    }
+
+    /// What was passed over; empty before something was asked.
+    package var warnings: [String] { content.withLock { $0?.warnings ?? [] } }
+
+    package func key(_ id: String) -> TrustedKey? { read { $0.keys[id]?.key } }
+    package func isRevoked(_ id: String) -> Bool { read { $0.revoked.contains(id) } }
+    /// Every key with its file.
+    package var keys: [(key: TrustedKey, path: String)] {
+        read { content in content.keys.values.map { $0 } }.sorted { $0.key.id < $1.key.id }
+    }
+    /// Whether there is any vouched file at all: only then is it worth while to hash one.
+    var hasEntries: Bool { read { $0.names.contains { !$0.names.isEmpty } } }
+
+    /// Who vouches for these bytes; nil when nobody does.
+    package func entry(for hash: ContentHash) -> Entry? {
+        let places = read { content in content.names.filter { $0.names.contains(Self.name(hash)) }.map(\.folder) }
+        for folder in places { if let entry = entry("\(folder)/\(Self.name(hash))") { return entry } }
+        return nil
+    }
+
+    /// Every vouched file.
+    package var entries: [Entry] {
+        read { content in
+            content.names.flatMap { place in place.names.sorted().map { "\(place.folder)/\($0)" } }
+        }.compactMap(entry)
+    }
+
+    static func name(_ hash: ContentHash) -> String { "\(hash).trust" }
+
+    private func entry(_ path: String) -> Entry? {
+        guard let bytes = file(path), let document = LineDocument(bytes, title: Self.title, words: Self.words),
+            let hash = ContentHash(hex: document["sha256"] ?? ""), path.hasSuffix("/\(Self.name(hash))")
+        else { return nil }
+        return Entry(
+            hash: hash, plugin: document["plugin"] ?? "", path: document["file"] ?? "",
+            since: document["since"] ?? "", source: path)
+    }
+
+    private static let title = "coderhost-trust 1"
+    private static let words = ["sha256", "plugin", "file", "since"]
+
+    // MARK: Reading
+
+    private func read<R>(_ body: (borrowing Content) -> sending R) -> sending R {
+        content.withLock { content in
+            let known = content ?? Self.load(folders)
+            content = known
+            return body(known)
+        }
+    }
+
+    private static func load(_ folders: [String]) -> Content {
+        var content = Content()
+        var mayBelieve = true
+        for folder in folders {
+            guard FileStatus.of(folder)?.isDirectory == true else { continue }
+            if let doubt = PathTrust.examine(directory: folder) {
+                content.warnings.append(
+                    "\(folder) is passed over: \(doubt.component): \(doubt.reason); try: \(doubt.remedy)")
+                continue
+            }
+            let names: [String]
+            do throws(SystemError) { names = try directoryEntries(folder) } catch {
+                content.warnings.append("\(folder) is passed over: \(error)")
+                continue
+            }
+            content.names.append((folder, Set(names.filter { $0.hasSuffix(".trust") })))
+            for name in names where name.hasSuffix(".pub") {
+                let path = "\(folder)/\(name)"
+                guard let bytes = file(path, &content.warnings) else { continue }
+                guard let key = TrustedKey(file: bytes) else {
+                    content.warnings.append("\(path) is passed over: it is no public key")
+                    continue
+                }
+                // The user's folder comes first.
+                if content.keys[key.id] == nil { content.keys[key.id] = (key, path) }
+            }
+            guard names.contains(Self.revoked) else { continue }
+            guard let bytes = file("\(folder)/\(Self.revoked)", &content.warnings) else {
+                // Which key is revoked cannot be known, so none is believed.
+                mayBelieve = false
+                continue
+            }
+            for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+                let id = String(line.prefix { $0 != "#" }.filter { !$0.isWhitespace }).lowercased()
+                if !id.isEmpty { content.revoked.insert(id) }
+            }
+        }
+        if !mayBelieve { content.keys = [:] }
+        return content
+    }
+
+    static let revoked = "revoked"
+
+    private func file(_ path: String) -> [UInt8]? {
+        var problems: [String] = []
+        let bytes = Self.file(path, &problems)
+        if !problems.isEmpty { content.withLock { $0?.warnings += problems } }
+        return bytes
+    }
+
+    /// The bytes of a file that nobody else can write.
+    private static func file(_ path: String, _ problems: inout [String]) -> [UInt8]? {
+        guard let status = FileStatus.of(path) else { return nil }
+        let doubt =
+            PathTrust.examine(file: path, status)
+            ?? (FileStatus.of(path, followingLinks: false)?.isLink == true
+                ? PathTrust.examine(directory: parentFolder(resolvedPath(path) ?? path)) : nil)
+        if let doubt {
+            problems.append("\(path) is passed over: \(doubt.component): \(doubt.reason); try: \(doubt.remedy)")
+            return nil
+        }
+        do throws(SystemError) { return try OwnFile.read(path) } catch {
+            problems.append("\(path) is passed over: \(error)")
+            return nil
+        }
+    }
+}
+
+// MARK: Writing
+
+extension TrustStore {
+    /// Why the store cannot be changed.
+    package struct Failure: Error {
+        package var message: String
+        package var hint: String
+    }
+
+    /// Vouches for a file, in the first folder.
+    ///
+    /// - Returns: the file of the store.
+    package func vouch(for hash: ContentHash, plugin: String, path: String) throws(Failure) -> String {
+        let document = LineDocument(
+            Self.title,
+            [
+                ("sha256", hash.description), ("plugin", oneLine(plugin)), ("file", oneLine(path)),
+                ("since", CivilTime.text(milliseconds: now)),
+            ])
+        return try write(document.bytes, Self.name(hash))
+    }
+
+    /// Believes a key from now on.
+    package func add(_ key: TrustedKey) throws(Failure) -> String { try write(key.file, "\(key.id).pub") }
+
+    /// Puts a key on the list of those that are not believed any more.
+    package func revoke(_ id: String) throws(Failure) -> String {
+        guard let folder = folders.first else { throw Self.homeless }
+        let path = "\(folder)/\(Self.revoked)"
+        let old: [UInt8]
+        do throws(SystemError) { old = try OwnFile.read(path) ?? [] } catch {
+            throw Failure(message: "\(path) cannot be read: \(error)", hint: "check the file and its permissions")
+        }
+        let gap = old.last == UInt8(ascii: "\n") || old.isEmpty ? "" : "\n"
+        return try write(old + Array("\(gap)\(id)\n".utf8), Self.revoked)
+    }
+
+    /// Takes a file of the store away.
+    package func remove(_ path: String) throws(Failure) {
+        do throws(SystemError) { try OwnFile.remove(path) } catch {
+            throw Failure(message: "\(path) cannot be removed: \(error)", hint: "ask whoever owns it")
+        }
+        content.withLock { $0 = nil }
+    }
+
+    private func write(_ bytes: [UInt8], _ name: String) throws(Failure) -> String {
+        guard let folder = folders.first else { throw Self.homeless }
+        let path = "\(folder)/\(name)"
+        do throws(SystemError) { try OwnFile.makeFolder(folder) } catch {
+            throw Failure(message: "\(folder) cannot be made: \(error)", hint: "check the folder above it")
+        }
+        if let doubt = PathTrust.examine(directory: folder) {
+            throw Failure(
+                message: "what is written to \(folder) would not be believed: \(doubt.component): \(doubt.reason)",
+                hint: doubt.remedy)
+        }
+        do throws(SystemError) { try OwnFile.write(bytes, to: path) } catch {
+            throw Failure(message: "\(path) cannot be written: \(error)", hint: "check the folder and its permissions")
+        }
+        content.withLock { $0 = nil }
+        return path
+    }
+
+    private static let homeless = Failure(
+        message: "there is no folder for what is trusted", hint: "set HOME or XDG_CONFIG_HOME")
+}
+
+/// A text that cannot end a line.
+func oneLine(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
+}
+
+/// What stands in front of the last slash.
+func parentFolder(_ path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+}

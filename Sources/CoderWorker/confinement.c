@@ -1,0 +1,209 @@
+#define _GNU_SOURCE
+#include "confinement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+iso_confinement confinement = {.state = {
+    ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET,
+    ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET}};
+
+_Static_assert(ISO_MECHANISM_COUNT == 12, "each mechanism begins as not yet in force");
+
+void confine_privileges(void) {
+    confinement.state[ISO_NO_NEW_PRIVILEGES] = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? ISO_IN_FORCE : errno;
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+}
+
+/* ---- namespaces ---- */
+
+static const struct {
+    int mechanism; /* -1: not reported */
+    int flag;
+} namespaces[] = {
+    /* The user namespace first: without privileges it is what allows the others. */
+    {ISO_USER_NAMESPACE, CLONE_NEWUSER},   {ISO_PID_NAMESPACE, CLONE_NEWPID},  {ISO_NETWORK_NAMESPACE, CLONE_NEWNET},
+    {ISO_IPC_NAMESPACE, CLONE_NEWIPC},     {ISO_MOUNT_NAMESPACE, CLONE_NEWNS}, {-1, CLONE_NEWUTS},
+};
+#define NAMESPACE_COUNT (sizeof namespaces / sizeof namespaces[0])
+
+void confine_namespaces(void) {
+    int all = 0;
+    for (size_t i = 0; i < NAMESPACE_COUNT; i++) {
+        all |= namespaces[i].flag;
+    }
+    int together = unshare(all) == 0;
+    for (size_t i = 0; i < NAMESPACE_COUNT; i++) {
+        int state = together || unshare(namespaces[i].flag) == 0 ? ISO_IN_FORCE : errno;
+        if (namespaces[i].mechanism >= 0) {
+            confinement.state[namespaces[i].mechanism] = state;
+        }
+    }
+}
+
+void confine_capabilities(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
+    memset(none, 0, sizeof none);
+    syscall(__NR_capset, &header, none);
+    /* New credentials bring back the right to be examined where the system is set up so. */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* ---- limits ---- */
+
+#define STACK_BYTES ((rlim_t)8 << 20)
+/* A process that ignores the soft limit ends at this one; it is also the most that a worker may be given later. */
+#define MOST_CPU_SECONDS ((rlim_t)24 * 60 * 60)
+
+/* Sets a limit, at most to what is allowed; remembers the first failure. */
+static void limit(int resource, rlim_t soft, rlim_t hard) {
+    struct rlimit now;
+    if (getrlimit(resource, &now) == 0) {
+        hard = now.rlim_max != RLIM_INFINITY && (hard == RLIM_INFINITY || hard > now.rlim_max) ? now.rlim_max : hard;
+        soft = hard != RLIM_INFINITY && (soft == RLIM_INFINITY || soft > hard) ? hard : soft;
+        struct rlimit wanted = {soft, hard};
+        if (setrlimit(resource, &wanted) == 0) {
+            return;
+        }
+    }
+    confinement.state[ISO_LIMITS] = errno;
+}
+
+/* Processes are counted in each user namespace by itself since Linux 5.14, before that for the user as a whole. */
+static int counts_processes_by_namespace(void) {
+    struct utsname system;
+    int major = 0;
+    int minor = 0;
+    return confinement.state[ISO_USER_NAMESPACE] == ISO_IN_FORCE && uname(&system) == 0 &&
+           sscanf(system.release, "%d.%d", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 14));
+}
+
+void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_descriptors) {
+    confinement.state[ISO_LIMITS] = ISO_IN_FORCE;
+    limit(RLIMIT_CORE, 0, 0);
+    limit(RLIMIT_FSIZE, 0, 0);
+    limit(RLIMIT_STACK, STACK_BYTES, STACK_BYTES);
+    if (max_descriptors > 0) {
+        limit(RLIMIT_NOFILE, max_descriptors, max_descriptors);
+    }
+    /* Only soft: the workers' own limits are set later, and may be larger. */
+    if (data_bytes > 0) {
+        limit(RLIMIT_DATA, data_bytes, RLIM_INFINITY);
+    }
+    limit(RLIMIT_CPU, cpu_seconds > 0 ? cpu_seconds : MOST_CPU_SECONDS, MOST_CPU_SECONDS);
+    if (counts_processes_by_namespace()) {
+        /* Threads count, too: enough for a worker with its threads on every processor. */
+        rlim_t processes = 64 + 16 * (rlim_t)sysconf(_SC_NPROCESSORS_ONLN);
+        limit(RLIMIT_NPROC, processes, processes);
+    }
+}
+
+void confine_end_of_loading(void) {
+    struct rlimit now;
+    if (getrlimit(RLIMIT_CPU, &now) == 0) {
+        now.rlim_cur = now.rlim_max;
+        setrlimit(RLIMIT_CPU, &now);
+    }
+}
+
+void confine_worker_limits(uint64_t data_bytes, uint32_t cpu_seconds) {
+    if (data_bytes > 0) {
+        limit(RLIMIT_DATA, data_bytes, data_bytes);
+    }
+    if (cpu_seconds > 0) {
+        /* A plugin may catch the signal of the soft limit; the hard one ends it. */
+        limit(RLIMIT_CPU, cpu_seconds, (rlim_t)cpu_seconds + 2);
+    }
+}
+
+/* ---- Landlock: include/uapi/linux/landlock.h, in the versions that the build machine need not have ---- */
+
+struct ruleset {
+    uint64_t handled_access_fs;
+    uint64_t handled_access_net; /* since 4 */
+    uint64_t scoped;             /* since 6 */
+};
+
+struct __attribute__((packed)) path_rule {
+    uint64_t allowed_access;
+    int32_t  parent;
+};
+
+#define RULE_PATH_BENEATH 1
+#define CREATE_VERSION 1U
+
+#define ACCESS_READ_FILE (UINT64_C(1) << 2)
+#define ACCESS_READ_DIR  (UINT64_C(1) << 3)
+#define ACCESS_VERSION_1 ((UINT64_C(1) << 13) - 1)
+#define ACCESS_REFER     (UINT64_C(1) << 13) /* since 2 */
+#define ACCESS_TRUNCATE  (UINT64_C(1) << 14) /* since 3 */
+#define ACCESS_IOCTL_DEV (UINT64_C(1) << 15) /* since 5 */
+#define ACCESS_BIND_AND_CONNECT_TCP UINT64_C(3)
+#define SCOPE_ABSTRACT_SOCKET_AND_SIGNAL UINT64_C(3)
+
+static void allow(int ruleset, int descriptor, uint64_t access) {
+    struct path_rule rule = {access, descriptor};
+    syscall(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+}
+
+static void allow_path(int ruleset, const char *path) {
+    int descriptor = open(path, O_PATH | O_CLOEXEC);
+    if (descriptor < 0) {
+        return;
+    }
+    /* A rule for a file that names what only a folder has is refused as a whole. */
+    struct path_rule rule = {ACCESS_READ_FILE | ACCESS_READ_DIR, descriptor};
+    if (syscall(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) != 0) {
+        allow(ruleset, descriptor, ACCESS_READ_FILE);
+    }
+    close(descriptor);
+}
+
+void confine_files(const char *folders, size_t length, const char *path, int descriptor) {
+    int32_t *state = confinement.state;
+    long version = syscall(__NR_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
+    if (version < 1) {
+        state[ISO_LANDLOCK] = state[ISO_LANDLOCK_NETWORK] = state[ISO_LANDLOCK_SCOPE] = errno;
+        return;
+    }
+    confinement.landlock_version = (int32_t)version;
+    struct ruleset rules = {.handled_access_fs = ACCESS_VERSION_1};
+    rules.handled_access_fs |= version >= 2 ? ACCESS_REFER : 0;
+    rules.handled_access_fs |= version >= 3 ? ACCESS_TRUNCATE : 0;
+    rules.handled_access_fs |= version >= 5 ? ACCESS_IOCTL_DEV : 0;
+    rules.handled_access_net = version >= 4 ? ACCESS_BIND_AND_CONNECT_TCP : 0;
+    rules.scoped = version >= 6 ? SCOPE_ABSTRACT_SOCKET_AND_SIGNAL : 0;
+    /* An older system takes a longer struct as long as what it does not know is zero. */
+    int ruleset = (int)syscall(__NR_landlock_create_ruleset, &rules, sizeof rules, 0);
+    int failure = ruleset < 0 ? errno : 0;
+    if (!failure) {
+        for (const char *at = folders; at < folders + length; at += strlen(at) + 1) {
+            allow_path(ruleset, at);
+        }
+        allow_path(ruleset, "/etc/ld.so.cache");
+        if (*path) {
+            allow_path(ruleset, path);
+        }
+        if (descriptor >= 0) {
+            allow(ruleset, descriptor, ACCESS_READ_FILE);
+        }
+        failure = syscall(__NR_landlock_restrict_self, ruleset, 0) == 0 ? 0 : errno;
+        close(ruleset);
+    }
+    state[ISO_LANDLOCK] = failure;
+    state[ISO_LANDLOCK_NETWORK] = failure ? failure : version >= 4 ? ISO_IN_FORCE : EOPNOTSUPP;
+    state[ISO_LANDLOCK_SCOPE] = failure ? failure : version >= 6 ? ISO_IN_FORCE : EOPNOTSUPP;
+}

@@ -1,0 +1,244 @@
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the last ISO_BLOB answered; valid until the next call on the decoder. */
+static cpi_blob blob;
+static size_t blob_key;
+static size_t blob_bytes;
+
+/* A key is a short name; one that is not is cut rather than sent for ever. */
+#define KEY_LIMIT 4096
+
+/* A suspension is no failure, but it ends a sequence of calls like one. */
+static int stops(cpi_status status) { return status < 0 || status == CPI_NEED_INPUT; }
+
+static void fault(iso_reply *reply, cpi_status status, const char *message) {
+    memset(&reply->error, 0, sizeof reply->error);
+    reply->error.size = sizeof reply->error;
+    reply->status = reply->error.code = status;
+    snprintf(reply->error.message, sizeof reply->error.message, "%s", message);
+}
+
+static void open_decoder(wire_message *message, iso_reply *reply) {
+    iso_open open;
+    memcpy(&open, wire_body(message, sizeof open), sizeof open);
+    const plugin_coder *coder = plugin_coder_at(open.coder);
+    if (!coder || !coder->has_decoder) {
+        wire_malformed();
+    }
+    source_open(&open, wire_take(message, 0));
+    current.coder = coder;
+    current.limits = open.limits;
+    current.limits.size = sizeof current.limits;
+    current.thread_hint = open.thread_hint;
+    services_begin();
+    const cpi_options *options =
+        options_begin(message->body + sizeof open, message->length - sizeof open, open.option_count);
+    cpi_decoder *opened = NULL;
+    reply->status =
+        options ? coder->decoder.open(coder->pointer, &current.services, &current.limits, options, &opened,
+                                      &reply->error)
+                : CPI_NO_MEMORY;
+    options_end();
+    current.decoder = opened;
+    if (!stops(reply->status) && !opened) {
+        fault(reply, CPI_INTERNAL, "the plugin opened no session");
+    }
+    if (!stops(reply->status)) {
+        reply->status = coder->decoder.set_source(opened, &current.source, &reply->error);
+    }
+    if (stops(reply->status)) {
+        decoder_close();
+        source_close();
+    }
+}
+
+void decoder_close(void) {
+    if (current.decoder) {
+        current.coder->decoder.close(current.decoder);
+    }
+    current.decoder = NULL;
+}
+
+/* ---- the calls of a session ---- */
+
+static void read_header(iso_reply *reply) {
+    reply->value.info.size = sizeof reply->value.info;
+    reply->status = current.coder->decoder.read_header(current.decoder, &reply->value.info, &reply->error);
+}
+
+static void next_frame(iso_reply *reply) {
+    reply->value.frame.size = sizeof reply->value.frame;
+    reply->status = current.coder->decoder.next_frame(current.decoder, &reply->value.frame, &reply->error);
+}
+
+static void hand_out_blob(uint32_t index, iso_reply *reply) {
+    if (!current.coder->decoder.blob) {
+        reply->status = CPI_END;
+        return;
+    }
+    blob = (cpi_blob){.size = sizeof blob};
+    reply->status = current.coder->decoder.blob(current.decoder, index, &blob, &reply->error);
+    if (reply->status != CPI_OK) {
+        return;
+    }
+    reply->value.blob.kind = blob.kind;
+    if (blob.key) {
+        blob_key = strnlen(blob.key, KEY_LIMIT);
+        reply->value.blob.has_key = 1;
+        reply->value.blob.key_length = (uint32_t)blob_key;
+    }
+    reply->value.blob.length = blob.bytes ? blob.length : 0;
+    /* More than the host would take is told but not sent. */
+    uint64_t limit = current.limits.max_metadata_bytes;
+    uint64_t most = ISO_MESSAGE_LIMIT - sizeof *reply - KEY_LIMIT;
+    if (reply->value.blob.length <= most && (limit == 0 || reply->value.blob.length <= limit)) {
+        blob_bytes = reply->value.blob.length;
+    }
+}
+
+int decoder_reply_tail(struct iovec *parts) {
+    int count = 0;
+    if (blob_key > 0) {
+        parts[count++] = (struct iovec){(char *)blob.key, blob_key};
+    }
+    if (blob_bytes > 0) {
+        parts[count++] = (struct iovec){(uint8_t *)blob.bytes, blob_bytes};
+    }
+    blob_key = blob_bytes = 0;
+    return count;
+}
+
+static void offer(uint32_t index, iso_reply *reply) {
+    reply->value.offer.size = sizeof reply->value.offer;
+    reply->status = !current.coder->decoder.offer
+                        ? CPI_END
+                        : current.coder->decoder.offer(current.decoder, index, &reply->value.offer, &reply->error);
+}
+
+static void reduced_size(const iso_size_request *wanted, iso_reply *reply) {
+    if (!current.coder->decoder.reduced_size) {
+        fault(reply, CPI_UNSUPPORTED, "the coder does not reduce");
+        return;
+    }
+    uint32_t width = wanted->width;
+    uint32_t height = wanted->height;
+    reply->status = current.coder->decoder.reduced_size(current.decoder, &width, &height, &reply->error);
+    reply->value.size[0] = width;
+    reply->value.size[1] = height;
+}
+
+static void seek_frame(uint32_t index, iso_reply *reply) {
+    if (!current.coder->decoder.seek_frame) {
+        fault(reply, CPI_UNSUPPORTED, "the coder cannot go to a frame");
+        return;
+    }
+    uint32_t number = index;
+    reply->status = current.coder->decoder.seek_frame(current.decoder, &number, &reply->error);
+    reply->value.number = number;
+}
+
+/* What the last decode changed; everything where the plugin does not say. */
+static void find_dirty(const cpi_surface *surface, iso_reply *reply) {
+    cpi_rect rect = {0, 0, surface->width, surface->height};
+    if (current.coder->decoder.dirty) {
+        memset(&rect, 0, sizeof rect);
+        cpi_status status = current.coder->decoder.dirty(current.decoder, &rect, &reply->error);
+        if (stops(status)) {
+            reply->status = status;
+            return;
+        }
+    }
+    reply->value.dirty = rect;
+}
+
+static void decode(wire_message *message, const iso_decode_request *request, iso_reply *reply) {
+    cpi_surface surface;
+    surface_open(message, &request->surface, &surface);
+    cpi_decode_request wanted = {.size = sizeof wanted,
+                                 .flags = request->flags,
+                                 .surface = &surface,
+                                 .region = request->region,
+                                 .reduced_width = request->reduced_width,
+                                 .reduced_height = request->reduced_height};
+    reply->status = current.coder->decoder.decode(current.decoder, &wanted, &reply->error);
+    if (reply->status == CPI_PARTIAL) {
+        find_dirty(&surface, reply);
+    }
+}
+
+/* ---- thumbnails ---- */
+
+/* The extension's table; NULL where the plugin has none, or answers with another table. */
+static const cpi_thumbnail_api *thumbnails(void) {
+    const cpi_decoder_api *api = &current.coder->decoder;
+    const cpi_thumbnail_api *table = api->get ? api->get(current.decoder, CPI_EXT_THUMBNAIL) : NULL;
+    int is_it = table && table->table.tag == CPI_EXT_THUMBNAIL_TAG && table->table.size >= sizeof *table;
+    return is_it ? table : NULL;
+}
+
+static void thumbnail_info(uint32_t index, iso_reply *reply) {
+    const cpi_thumbnail_api *table = thumbnails();
+    reply->value.info.size = sizeof reply->value.info;
+    reply->status = table ? table->info(current.decoder, index, &reply->value.info, &reply->error) : CPI_END;
+}
+
+static void thumbnail_decode(wire_message *message, const iso_decode_request *request, iso_reply *reply) {
+    const cpi_thumbnail_api *table = thumbnails();
+    if (!table) {
+        fault(reply, CPI_INVALID_ARGUMENT, "there is no such thumbnail");
+        return;
+    }
+    cpi_surface surface;
+    surface_open(message, &request->surface, &surface);
+    reply->status = table->decode(current.decoder, request->index, &surface, &reply->error);
+}
+
+/* ---- requests ---- */
+
+static size_t request_size(uint16_t type) {
+    switch (type) {
+    case ISO_READ_HEADER:
+    case ISO_NEXT_FRAME: return sizeof(iso_input);
+    case ISO_BLOB:
+    case ISO_OFFER:
+    case ISO_SEEK_FRAME:
+    case ISO_THUMBNAIL_INFO: return sizeof(iso_index_request);
+    case ISO_REDUCED_SIZE: return sizeof(iso_size_request);
+    case ISO_DECODE:
+    case ISO_THUMBNAIL_DECODE: return sizeof(iso_decode_request);
+    default: return 0;
+    }
+}
+
+int decoder_serve(wire_message *message, iso_reply *reply) {
+    if (message->type == ISO_OPEN_DECODER) {
+        open_decoder(message, reply);
+        return 1;
+    }
+    size_t size = request_size(message->type);
+    if (size == 0) {
+        return 0;
+    }
+    const void *body = wire_body(message, size);
+    if (!current.decoder) {
+        wire_malformed();
+    }
+    source_update(body);
+    const iso_index_request *index = body;
+    switch (message->type) {
+    case ISO_READ_HEADER: read_header(reply); break;
+    case ISO_NEXT_FRAME: next_frame(reply); break;
+    case ISO_BLOB: hand_out_blob(index->index, reply); break;
+    case ISO_OFFER: offer(index->index, reply); break;
+    case ISO_SEEK_FRAME: seek_frame(index->index, reply); break;
+    case ISO_THUMBNAIL_INFO: thumbnail_info(index->index, reply); break;
+    case ISO_REDUCED_SIZE: reduced_size(body, reply); break;
+    case ISO_DECODE: decode(message, body, reply); break;
+    default: thumbnail_decode(message, body, reply); break;
+    }
+    return 1;
+}

@@ -1,0 +1,142 @@
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int stops(cpi_status status) { return status < 0 || status == CPI_NEED_INPUT; }
+
+static void open_encoder(wire_message *message, iso_reply *reply) {
+    iso_open open;
+    memcpy(&open, wire_body(message, sizeof open), sizeof open);
+    const plugin_coder *coder = plugin_coder_at(open.coder);
+    if (!coder || !coder->has_encoder || open.source_kind != 0) {
+        wire_malformed();
+    }
+    current.coder = coder;
+    current.limits = open.limits;
+    current.limits.size = sizeof current.limits;
+    current.thread_hint = open.thread_hint;
+    services_begin();
+    const cpi_options *options =
+        options_begin(message->body + sizeof open, message->length - sizeof open, open.option_count);
+    cpi_encoder *opened = NULL;
+    reply->status =
+        options ? coder->encoder.open(coder->pointer, &current.services, &current.limits, options, &opened,
+                                      &reply->error)
+                : CPI_NO_MEMORY;
+    options_end();
+    current.encoder = opened;
+    if (stops(reply->status)) {
+        encoder_close();
+    } else if (!opened) {
+        reply->status = CPI_INTERNAL;
+        snprintf(reply->error.message, sizeof reply->error.message, "the plugin opened no session");
+    }
+}
+
+void encoder_close(void) {
+    if (current.encoder) {
+        current.coder->encoder.close(current.encoder);
+    }
+    current.encoder = NULL;
+}
+
+/* ---- the calls of a session ---- */
+
+static void accept_format(const iso_accept_request *request, iso_reply *reply) {
+    cpi_image_info info = request->info;
+    reply->value.offer.size = sizeof reply->value.offer;
+    reply->status =
+        current.coder->encoder.accept(current.encoder, &info, request->index, &reply->value.offer, &reply->error);
+}
+
+static void begin(const iso_begin_request *request, iso_reply *reply) {
+    cpi_image_info info = request->info;
+    sink_begin(request->sink_flags);
+    reply->status = current.coder->encoder.begin(current.encoder, &info, &current.sink, &reply->error);
+}
+
+static void add_blob(const wire_message *message, iso_reply *reply) {
+    const iso_blob_request *request = (const iso_blob_request *)(const void *)message->body;
+    const uint8_t *behind = message->body + sizeof *request;
+    size_t left = message->length - sizeof *request;
+    const char *key = NULL;
+    if (request->has_key) {
+        if (request->key_length >= left || behind[request->key_length] != '\0') {
+            wire_malformed();
+        }
+        key = (const char *)behind;
+        behind += (size_t)request->key_length + 1;
+        left -= (size_t)request->key_length + 1;
+    }
+    if (request->length != left) {
+        wire_malformed();
+    }
+    if (!current.coder->encoder.add_blob) {
+        reply->status = CPI_UNSUPPORTED;
+        return;
+    }
+    cpi_blob blob = {.size = sizeof blob, .kind = request->kind, .key = key, .bytes = behind, .length = left};
+    reply->status = current.coder->encoder.add_blob(current.encoder, &blob, &reply->error);
+}
+
+/* The extension's table; NULL where the plugin has none, or answers with another table. */
+static const cpi_thumbnail_encode_api *thumbnails(void) {
+    const cpi_encoder_api *api = &current.coder->encoder;
+    const cpi_thumbnail_encode_api *table = api->get ? api->get(current.encoder, CPI_EXT_THUMBNAIL_ENCODE) : NULL;
+    int is_it = table && table->table.tag == CPI_EXT_THUMBNAIL_ENCODE_TAG && table->table.size >= sizeof *table;
+    return is_it ? table : NULL;
+}
+
+static void add_thumbnail(wire_message *message, const iso_frame_request *request, iso_reply *reply) {
+    cpi_surface surface;
+    surface_open(message, &request->surface, &surface);
+    const cpi_thumbnail_encode_api *table = thumbnails();
+    reply->status = table ? table->add(current.encoder, &surface, &reply->error) : CPI_UNSUPPORTED;
+}
+
+static void add_frame(wire_message *message, const iso_frame_request *request, iso_reply *reply) {
+    cpi_surface surface;
+    surface_open(message, &request->surface, &surface);
+    cpi_frame_info frame = request->frame;
+    reply->status = current.coder->encoder.add_frame(current.encoder, &frame, &surface, &reply->error);
+}
+
+/* ---- requests ---- */
+
+static size_t request_size(uint16_t type) {
+    switch (type) {
+    case ISO_ACCEPT: return sizeof(iso_accept_request);
+    case ISO_BEGIN: return sizeof(iso_begin_request);
+    case ISO_ADD_BLOB: return sizeof(iso_blob_request);
+    case ISO_ADD_THUMBNAIL:
+    case ISO_ADD_FRAME: return sizeof(iso_frame_request);
+    case ISO_FINISH: return sizeof(iso_input);
+    default: return 0;
+    }
+}
+
+int encoder_serve(wire_message *message, iso_reply *reply) {
+    if (message->type == ISO_OPEN_ENCODER) {
+        open_encoder(message, reply);
+        return 1;
+    }
+    size_t size = request_size(message->type);
+    if (size == 0) {
+        return 0;
+    }
+    const void *body = wire_body(message, size);
+    if (!current.encoder) {
+        wire_malformed();
+    }
+    switch (message->type) {
+    case ISO_ACCEPT: accept_format(body, reply); break;
+    case ISO_BEGIN: begin(body, reply); break;
+    case ISO_ADD_BLOB: add_blob(message, reply); break;
+    case ISO_ADD_THUMBNAIL: add_thumbnail(message, body, reply); break;
+    case ISO_ADD_FRAME: add_frame(message, body, reply); break;
+    default: reply->status = current.coder->encoder.finish(current.encoder, &reply->error); break;
+    }
+    return 1;
+}

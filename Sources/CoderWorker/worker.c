@@ -1,0 +1,82 @@
+#define _GNU_SOURCE
+#include "worker.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "confinement.h"
+#include "descriptors.h"
+#include "filter.h"
+#include "session.h"
+#include "violation.h"
+#include "worker_exit.h"
+
+session current;
+iso_shared *shared_page;
+
+static void close_session(void) {
+    decoder_close();
+    encoder_close();
+    sink_flush();
+    sink_end();
+    source_close();
+    memset(&current.limits, 0, sizeof current.limits);
+    current.coder = NULL;
+}
+
+static void serve(wire_message *message) {
+    iso_reply reply;
+    memset(&reply, 0, sizeof reply);
+    reply.error.size = sizeof reply.error;
+    struct iovec parts[4] = {{&reply, sizeof reply}};
+    int count = 1;
+    current.sequence = message->sequence;
+    violation_context(message->session, message->sequence, message->type);
+    __atomic_store_n(&shared_page->phase, message->type, __ATOMIC_RELEASE);
+    if (message->type == ISO_CLOSE) {
+        close_session();
+    } else if (message->type == ISO_OPEN_DECODER || message->type == ISO_OPEN_ENCODER) {
+        if (current.decoder || current.encoder) {
+            wire_malformed();
+        }
+        current.id = message->session;
+    } else if (message->session != current.id) {
+        wire_malformed();
+    }
+    if (message->type != ISO_CLOSE) {
+        if (!decoder_serve(message, &reply) && !encoder_serve(message, &reply)) {
+            wire_malformed();
+        }
+        count += decoder_reply_tail(parts + 1);
+        cpi_status written = sink_flush();
+        if (written != CPI_OK && reply.status >= 0) {
+            reply.status = written;
+        }
+    }
+    __atomic_store_n(&shared_page->phase, 0, __ATOMIC_RELEASE);
+    wire_send(ISO_REPLY, message->session, message->sequence, parts, count);
+}
+
+_Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int record) {
+    shared_page = mmap(NULL, sizeof *shared_page, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+    if (shared_page == MAP_FAILED ||
+        (socket != ISO_CONTROL_DESCRIPTOR && dup2(socket, ISO_CONTROL_DESCRIPTOR) != ISO_CONTROL_DESCRIPTOR)) {
+        worker_exit(EXIT_RESOURCES);
+    }
+    close_from(ISO_CONTROL_DESCRIPTOR + 1);
+    confine_worker_limits(limits->data_bytes, limits->cpu_seconds);
+    violation_record(record ? shared_page : NULL);
+    violation_context(0, 0, 0);
+    filter_seal(limits->threads != 0, record);
+    iso_ready ready = {confinement};
+    wire_send_descriptor(ISO_READY, 0, &ready, sizeof ready, -1);
+    wire_message message;
+    for (;;) {
+        wire_receive(&message);
+        serve(&message);
+        wire_drop(&message);
+    }
+}

@@ -1,0 +1,70 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import CoderHost
+
+/// What a worker that has been taken over may say, and what its host makes of it.
+@Suite struct `A hostile worker` {
+    struct Lie: CustomTestStringConvertible {
+        let name: String
+        /// What may come of it.
+        let codes: [CoderError.Code]
+
+        init(_ name: String, _ codes: CoderError.Code...) {
+            self.name = name
+            self.codes = codes
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let lies = [
+        Lie("OTHER_SESSION", .pluginFault), Lie("OTHER_SEQUENCE", .pluginFault), Lie("OTHER_MAGIC", .pluginFault),
+        Lie("SHORT_REPLY", .pluginFault), Lie("ENDLESS_REPLY", .pluginFault), Lie("DESCRIPTORS", .pluginFault),
+        Lie("SILENCE", .deadlineExceeded), Lie("ENDLESS_LOG", .deadlineExceeded), Lie("UNASKED_OUTPUT", .pluginFault),
+        Lie("UNKNOWN_TYPE", .pluginFault), Lie("HUGE_SIZE", .limitExceeded, .corrupt), Lie("NO_FORMAT", .pluginFault),
+        Lie("OTHER_FRAME", .pluginFault), Lie("UNKNOWN_STATUS", .pluginFault), Lie("EMPTY_PACKET", .pluginFault),
+        Lie("ENDS", .pluginCrashed), Lie("OTHER_PLUGIN", .pluginRefused), Lie("SHORT_LOADED", .pluginCrashed),
+        Lie("BEHIND_THE_CANVAS", .pluginFault, .corrupt), Lie("LENGTH_LIES", .pluginFault),
+    ]
+
+    private func host(lie: String, in folder: TemporaryDirectory) throws -> CoderHost {
+        try BuiltPlugin.put("claims-formats", into: folder, as: "libcoder-bad.so")
+        var limits = DecodeLimits.default
+        limits.maxMilliseconds = 400
+        var policy = IsolationPolicy(.require, needed: [])
+        policy.workerPath = try PluginBuilder.buildHostileWorker(lie: lie, into: folder.path)
+        return testHost(folder.path, limits: limits, isolation: policy)
+    }
+
+    @Test func `decodes like any other while it is honest`() throws {
+        let folder = TemporaryDirectory()
+        let image = try host(lie: "HONEST", in: folder).manager.decode(badPicture)
+        #expect(image.info.size == PixelSize(2, 2))
+    }
+
+    @Test(arguments: lies)
+    func `costs one error with a code`(lie: Lie) throws {
+        let folder = TemporaryDirectory()
+        let host = try host(lie: lie.name, in: folder)
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        #expect(lie.codes.contains(try #require(error).code), "\(lie.name): \(String(describing: error))")
+    }
+
+    @Test func `cannot make the host count frames for ever`() throws {
+        let folder = TemporaryDirectory()
+        let host = try host(lie: "ENDLESS_FRAMES", in: folder)
+        let error = #expect(throws: CoderError.self) {
+            try host.manager.withSession(badPicture) { session throws(CoderError) in _ = try session.frames() }
+        }
+        #expect([.limitExceeded, .deadlineExceeded].contains(try #require(error).code))
+    }
+
+    @Test func `cannot make the host believe in metadata that is not there`() throws {
+        let folder = TemporaryDirectory()
+        let host = try host(lie: "LONG_BLOB", in: folder)
+        let image = try host.manager.decode(badPicture)
+        #expect(image.metadata.isEmpty)
+    }
+}

@@ -1,0 +1,77 @@
+import FuzzTargets
+import Glibc
+
+/// Feeds what takes bytes from strangers with damaged ones.
+///
+///     coderhost-fuzz list
+///     coderhost-fuzz run [TARGET…] [--count N] [--seed S] [--keep DIR]      each in a process that may crash
+///     coderhost-fuzz mutate [--count N] [--seed S] [--keep DIR] [--isolated]  all formats through the host
+///     coderhost-fuzz case TARGET FILE…                                       one input again, in this process
+///     coderhost-fuzz bombs …                                                  see BombCommand
+///     coderhost-fuzz seeds TARGET DIR                                        writes the seeds as files
+@main
+enum FuzzCommand {
+    static func main() {
+        var words = CommandLine.arguments.dropFirst()
+        let verb = words.popFirst() ?? "help"
+        let switches = Switches(Array(words))
+        switch verb {
+        case "list": for target in FuzzTarget.all { say(target.name) }
+        case "run", "mutate": exit(Supervisor(verb, switches).run() ? 0 : 1)
+        case "work": Worker(switches).run()
+        case "bombs": exit(BombCommand.run(switches) ? 0 : 1)
+        case "case": again(switches)
+        case "seeds":
+            guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }
+            for (index, seed) in target.seeds().enumerated() {
+                save(seed, to: "\(switches.operands.last ?? ".")/\(target.name)-\(index)")
+            }
+        #if FUZZER
+            case "libfuzzer": exit(LibFuzzer.run(switches.operands))
+        #endif
+        default: usage()
+        }
+    }
+
+    private static func usage() {
+        say("usage: coderhost-fuzz list|run|mutate|case|seeds …; targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))")
+        exit(64)
+    }
+
+    private static func again(_ switches: Switches) {
+        guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }
+        for file in switches.operands.dropFirst() {
+            do throws(Finding) {
+                try target.run(wholeFile(file))
+                say("\(file): nothing found")
+            } catch {
+                say("\(file): \(error)")
+                exit(1)
+            }
+        }
+    }
+}
+
+extension FuzzTarget {
+    static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
+}
+
+/// Words of a command line: `--name value`, and the rest.
+struct Switches {
+    private(set) var operands: [String] = []
+    private var values: [String: String] = [:]
+
+    init(_ words: [String]) {
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word.hasPrefix("--") {
+                values[word] = word == "--isolated" ? "yes" : rest.popFirst() ?? ""
+            } else {
+                operands.append(word)
+            }
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+    func number(_ name: String, _ fallback: Int) -> Int { values[name].flatMap { Int($0) } ?? fallback }
+}

@@ -1,0 +1,76 @@
+import CoderHost
+import FuzzTargets
+
+/// Starts workers until all cases are done, and says which case ended one.
+struct Supervisor {
+    private let kind: String
+    private let targets: [FuzzTarget]
+    private let schedule: Schedule
+    private let count: Int
+    private let seed: Int
+    private let keep: String?
+    private let isIsolated: Bool
+    private let ledger = Ledger()
+
+    /// Longer than any limit of time that the targets set.
+    private static let patience = 60
+    private static let addressSpace = 8 << 30
+    /// After so many crashes the rest says nothing new.
+    private static let mostCrashes = 20
+
+    init(_ kind: String, _ switches: Switches) {
+        self.kind = kind
+        let named = switches.operands
+        let all = kind == "mutate" ? FuzzTarget.coders : FuzzTarget.all
+        targets = named.isEmpty ? all : all.filter { named.contains($0.name) }
+        schedule = Schedule(targets)
+        count = switches.number("--count", 1000)
+        seed = switches.number("--seed", 1)
+        keep = switches["--keep"]
+        isIsolated = switches["--isolated"] != nil
+    }
+
+    /// - Returns: whether nothing was found.
+    func run() -> Bool {
+        var crashes = 0
+        var next = 0
+        while next < count, crashes < Self.mostCrashes {
+            ledger[Row.now] = next
+            var words = ["work", "--kind", kind, "--from", "\(next)", "--count", "\(count)", "--seed", "\(seed)"]
+            words += ["--ledger", "\(ledger.descriptor)"] + (keep.map { ["--keep", $0] } ?? []) + targets.map(\.name)
+            var variables = ["SWIFT_BACKTRACE=enable=no", "CODERHOST_PRODUCTS=\(FuzzHost.products)"]
+            if isIsolated { variables.append("CODERHOST_FUZZ_ISOLATED=yes") }
+            let end = Child(words, variables: variables).wait(patience: Self.patience) { ledger[Row.now] }
+            if end == .status(0) { break }
+            crashes += 1
+            let number = ledger[Row.now]
+            let (index, own) = schedule[number]
+            ledger[Row.target(index) + Row.bad] += 1
+            say("finding\t\(targets[index].name)\tcase \(number)\tthe process ended: \(end)")
+            if let keep {
+                let target = targets[index]
+                let bytes = target.input(run: UInt64(seed), number: own, seeds: target.seeds())
+                save(bytes, to: "\(keep)/\(target.name)-\(seed)-\(number)")
+            }
+            next = number + 1
+        }
+        report(crashes)
+        return crashes == 0 && ledger[Row.findings] == 0
+    }
+
+    private func report(_ crashes: Int) {
+        var (cases, bad, late) = (0, 0, 0)
+        for (index, target) in targets.enumerated() {
+            let row = Row.target(index)
+            cases += ledger[row + Row.cases]
+            bad += ledger[row + Row.bad]
+            late += ledger[row + Row.late]
+            let answers =
+                kind == "mutate"
+                ? "\(ledger[row + Row.decoded]) decoded\t\(ledger[row + Row.refused]) refused\t" : ""
+            say("\(target.name)\t\(ledger[row + Row.cases]) cases\t\(answers)\(ledger[row + Row.bad]) findings")
+        }
+        let seconds = (childProcessorSeconds() * 10).rounded() / 10
+        say("total\t\(cases) cases\t\(bad) findings\t\(crashes) crashes\t\(late) late\tseed \(seed)\t\(seconds) s of processor")
+    }
+}

@@ -1,0 +1,66 @@
+import CoderHost
+import FuzzTargets
+
+/// The process that does the work of a run, and may crash doing it.
+struct Worker {
+    private let kind: String
+    private let schedule: Schedule
+    private let seed: UInt64
+    private let cases: Range<Int>
+    private let ledger: Ledger
+    private let keep: String?
+
+    init(_ switches: Switches) {
+        kind = switches["--kind"] ?? "run"
+        let named = switches.operands
+        schedule = Schedule(FuzzTarget.all.filter { named.contains($0.name) })
+        seed = UInt64(switches.number("--seed", 1))
+        cases = switches.number("--from", 0)..<switches.number("--count", 0)
+        ledger = Ledger(descriptor: Int32(switches.number("--ledger", 0)))
+        keep = switches["--keep"]
+    }
+
+    func run() {
+        let seeds = schedule.targets.map { $0.seeds() }
+        for number in cases {
+            ledger[Row.now] = number
+            let (index, own) = schedule[number]
+            let target = schedule.targets[index]
+            let bytes = target.input(run: seed, number: own, seeds: seeds[index])
+            do throws(Finding) {
+                try examine(bytes, by: target, row: Row.target(index), number: own)
+            } catch {
+                ledger[Row.findings] += 1
+                ledger[Row.target(index) + Row.bad] += 1
+                say("finding\t\(target.name)\tcase \(number)\t\(error)")
+                if let keep { save(bytes, to: "\(keep)/\(target.name)-\(seed)-\(number)") }
+            }
+            ledger[Row.target(index) + Row.cases] += 1
+        }
+    }
+
+    private func examine(_ bytes: [UInt8], by target: FuzzTarget, row: Int, number: Int) throws(Finding) {
+        guard kind == "mutate" else { return try target.run(bytes) }
+        // The host chooses the coder as often as the format does.
+        let coder = number % 2 == 0 ? target.coder : nil
+        switch try Decoding.decode(bytes, forcing: coder, mayBeLate: true) {
+        case .picture: ledger[row + Row.decoded] += 1
+        case .refusal(let error):
+            ledger[row + Row.refused] += 1
+            if error.code == .deadlineExceeded { ledger[row + Row.late] += 1 }
+        }
+    }
+}
+
+/// Where a number stands in the ledger.
+enum Row {
+    static let now = 0
+    static let findings = 1
+    static func target(_ index: Int) -> Int { 8 + 8 * index }
+    // Of a target:
+    static let cases = 0
+    static let decoded = 1
+    static let refused = 2
+    static let bad = 3
+    static let late = 4
+}

@@ -1,0 +1,60 @@
+import Glibc
+import ImageModel
+
+/// A quick sum over bytes, to tell whether two pictures are equal.
+struct ByteSum: Hashable {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ number: Int) {
+        value = (value ^ UInt64(truncatingIfNeeded: number)) &* 0x100_0000_01B3
+        value ^= value >> 29
+    }
+
+    mutating func add(_ span: RawSpan) {
+        unsafe span.withUnsafeBytes { bytes in
+            var at = 0
+            while at + 8 <= bytes.count {
+                add(Int(truncatingIfNeeded: unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)))
+                at += 8
+            }
+            while at < bytes.count {
+                add(Int(unsafe bytes[at]))
+                at += 1
+            }
+        }
+    }
+
+    mutating func add(_ picture: PixelBuffer) {
+        add(picture.size.width)
+        add(picture.size.height)
+        let count = picture.size.width * picture.format.bytesPerPixel
+        for y in 0..<picture.size.height {
+            picture.withRow(y) { row in add(row.extracting(0..<count)) }
+        }
+    }
+}
+
+/// Whole files, read into memory; empty where there is none.
+package func wholeFile(_ path: String) -> [UInt8] {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return [] }
+    defer { close(descriptor) }
+    var all: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        if count <= 0 { return all }
+        all.append(contentsOf: chunk[..<count])
+    }
+}
+
+/// An open file without a name, with these bytes, for what can only read files.
+package func anonymousFile(_ bytes: [UInt8], closesOnExec: Bool = true) -> Int32 {
+    var template = Array("/dev/shm/coderhost-fuzz-XXXXXX".utf8CString)
+    if unsafe access("/dev/shm", W_OK) != 0 { template = Array("/tmp/coderhost-fuzz-XXXXXX".utf8CString) }
+    let descriptor = unsafe mkstemp(&template)
+    _ = fcntl(descriptor, F_SETFD, closesOnExec ? FD_CLOEXEC : 0)
+    guard descriptor >= 0, unsafe unlink(template) == 0 else { fatalError("no temporary file is to be had") }
+    _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+    return descriptor
+}

@@ -1,0 +1,90 @@
+import CoderHost
+package import ImageModel
+
+/// Opens a picture as a host does that wants everything from it, and says what must not be.
+package enum Decoding {
+    /// Small enough that a wrong size costs nothing, and a time that no small picture needs.
+    package static let limits = {
+        var limits = DecodeLimits.strict
+        limits.maxSide = 4096
+        limits.maxPixels = 300_000
+        limits.maxFrames = 64
+        limits.maxTotalPixels = 3_000_000
+        limits.maxInputBytes = 4 << 20
+        limits.maxDecodedBytes = 64 << 20
+        limits.maxMilliseconds = 20_000
+        return limits
+    }()
+
+    /// The codes that a damaged file may end with; anything else is a fault of ours.
+    package static let ordinaryCodes: [CoderError.Code] = [
+        .corrupt, .truncated, .unsupportedFeature, .limitExceeded, .notMine, .unrecognizedFormat,
+    ]
+
+    /// What came out.
+    package enum Answer: Hashable, Sendable {
+        case picture(frames: Int, sum: UInt64)
+        case refusal(CoderError)
+    }
+
+    /// - Parameters:
+    ///   - coder: asked alone; nil leaves the choice to the host.
+    ///   - mayBeLate: whether a picture may take longer than the limits allow, which is a typed answer.
+    package static func decode(
+        _ bytes: [UInt8], forcing coder: String? = nil, _ limits: DecodeLimits = limits, mayBeLate: Bool = false
+    ) throws(Finding) -> Answer {
+        let answer = answer(bytes, coder, limits)
+        guard case .refusal(let error) = answer else { return answer }
+        if mayBeLate, error.code == .deadlineExceeded { return answer }
+        guard ordinaryCodes.contains(error.code) else { throw Finding("\(error.code): \(error)") }
+        if error.code == .limitExceeded {
+            guard let limit = error.limit else { throw Finding("a limit without numbers: \(error)") }
+            if limit.requested <= limit.allowed { throw Finding("a limit that was kept: \(error)") }
+        }
+        if error.message.isEmpty || error.message.utf8.contains(0x0A) {
+            throw Finding("a message that is not one line: \(error.message)")
+        }
+        return answer
+    }
+
+    private static func answer(_ bytes: [UInt8], _ coder: String?, _ limits: DecodeLimits) -> Answer {
+        do throws(CoderError) {
+            return try FuzzHost.manager.withSession(ImageSource(bytes), limits: limits, forcing: coder) {
+                session throws(CoderError) in
+                try everything(of: session, limits)
+            }
+        } catch {
+            return .refusal(error)
+        }
+    }
+
+    private static func everything(of session: DecodeSession, _ limits: DecodeLimits) throws(CoderError) -> Answer {
+        var sum = ByteSum()
+        let size = session.info.size
+        guard size.width <= limits.maxSide, size.height <= limits.maxSide, size.area ?? .max <= limits.maxPixels else {
+            throw CoderError(.pluginFault, "a picture of \(size) pixels in spite of the limits")
+        }
+        for blob in try session.metadata() {
+            sum.add(blob.bytes.count)
+            if blob.kind == .exif {
+                _ = ExifOrientation.read(blob.bytes)
+                if let small = ExifThumbnail(blob.bytes) { sum.add(small.bytes.count) }
+            }
+        }
+        let frames = try session.frames()
+        for frame in frames {
+            let picture = try session.decodeFrame(frame.index).pixels
+            guard picture.size == size else {
+                throw CoderError(.pluginFault, "frame \(frame.index) has \(picture.size) pixels, not \(size)")
+            }
+            sum.add(picture)
+        }
+        // A small version may be broken in a picture that is not.
+        if let thumbnails = try? session.thumbnails() {
+            for index in thumbnails.indices.prefix(2) {
+                if let small = try? session.decodeThumbnail(index) { sum.add(small) }
+            }
+        }
+        return .picture(frames: frames.count, sum: sum.value)
+    }
+}

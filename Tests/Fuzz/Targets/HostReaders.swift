@@ -1,0 +1,85 @@
+import CoderHost
+import ImageModel
+
+extension FuzzTarget {
+    /// What the host reads by itself before anybody vouches for anything.
+    static let hostReaders = [json, manifest, elf, sniffer]
+
+    static let json = FuzzTarget("json", seeds: manifests, mutator: JSONMutator()) { bytes throws(Finding) in
+        let first = try? JSONParser.parse(bytes)
+        guard let first else { return }
+        if (try? JSONParser.parse(bytes)) != first { throw Finding("two readings of one document differ") }
+        // What was read can be written, and read again.
+        let text = first.text
+        guard let again = try? JSONParser.parse(Array(text.utf8)) else { throw Finding("\(text) cannot be read") }
+        if again.text != text { throw Finding("\(text) is read as \(again.text)") }
+    }
+
+    static let manifest = FuzzTarget("manifest", seeds: manifests, mutator: JSONMutator()) { bytes throws(Finding) in
+        let manifest: PluginManifest
+        do throws(PluginManifest.Failure) {
+            manifest = try PluginManifest(json: bytes)
+        } catch {
+            return
+        }
+        let sniffer = FormatSniffer(head: bytes, tail: Array(bytes.suffix(FormatSniffer.tailCount)))
+        for format in manifest.coders.flatMap(\.formats) {
+            // 10,000 a rank: a rank is a number of the manifest.
+            _ = sniffer.score(format.signatures)
+        }
+    }
+
+    /// An ELF file: program headers, notes, the dynamic section; then the manifest in it.
+    static let elf = FuzzTarget("elf", seeds: sharedObjects, mutator: ELFMutator()) { bytes throws(Finding) in
+        let file = File(descriptor: anonymousFile(bytes))
+        guard let image = try? ELFImage(file, size: bytes.count) else { return }
+        for note in image.notes where note.owner == ELFMutator.owner {
+            _ = try? PluginManifest(json: note.text)
+        }
+        _ = image.mayExport("cpi_plugin_entry")
+        if image.needed.contains(where: { $0.utf8.count > 4096 * 3 }) { throw Finding("an endless library name") }
+    }
+
+    /// Rules of strange manifests on strange bytes: the first byte says how many are the head.
+    static let sniffer = FuzzTarget("sniffer", seeds: sniffed, mutator: nil) { bytes throws(Finding) in
+        let head = Array(bytes.dropFirst().prefix(FormatSniffer.headCount))
+        let sniffer = FormatSniffer(head: head, tail: Array(head.suffix(FormatSniffer.tailCount)))
+        for coder in FuzzHost.manager.coders {
+            for format in coder.descriptor.formats {
+                if let score = sniffer.score(format.signatures), score < 0 {
+                    throw Finding("\(format.id) has the score \(score)")
+                }
+            }
+        }
+        var dice = Dice(UInt64(bytes.first ?? 0))
+        for _ in 0..<8 {
+            let part = dice.bytes(1 + dice.below(6))
+            let at = Int(Int32(bitPattern: dice.awkwardNumber()))
+            let rules: [Signature.Rule] = [
+                .bytes(at: at, part, mask: part), .brands([Array(head.dropFirst(8).prefix(4))]),
+                .riffChunk(
+                    form: Array(head.dropFirst(8).prefix(4)), chunk: Array(head.dropFirst(12).prefix(4)), at: at, part,
+                    mask: part), .chunk(part, before: Array(part.reversed()), from: at),
+            ]
+            for rule in rules { _ = sniffer.score([Signature(rules: [rule])]) }
+        }
+    }
+
+    // MARK: Seeds
+
+    @Sendable static func manifests() -> [[UInt8]] {
+        Seeds.files("Plugins").filter { $0.hasSuffix("manifest.json") }.map(Seeds.bytes)
+            + [#"{"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00\n"],"b":{"c":{}}}"#, "[[[[[[[[[[]]]]]]]]]]", "\"\\u0000\""]
+            .map { Array($0.utf8) } + Seeds.found("json") + Seeds.found("manifest")
+    }
+
+    @Sendable static func sharedObjects() -> [[UInt8]] {
+        let plugin = Seeds.files("Plugins").first { $0.hasSuffix("manifest.json") }.map(Seeds.bytes) ?? []
+        return [ELFMutator.sharedObject(note: plugin), ELFMutator.sharedObject(note: Array("{}".utf8))]
+            + Seeds.found("elf")
+    }
+
+    @Sendable static func sniffed() -> [[UInt8]] {
+        Seeds.files("Fixtures/pictures").map { [7] + Seeds.bytes($0).prefix(4096) } + Seeds.found("sniffer")
+    }
+}

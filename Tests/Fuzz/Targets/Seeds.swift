@@ -1,0 +1,50 @@
+package import CoderHost
+
+/// Inputs from `Fixtures/`, and those that once led to a finding.
+package enum Seeds {
+    /// The top of the tree, as it was when this was built.
+    package static let root: String = {
+        // Tests/Fuzz/Targets/Seeds.swift
+        #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
+    }()
+
+    /// Every file below a folder of the tree, in the order of their names.
+    package static func files(_ folder: String) -> [String] {
+        guard let names = try? directoryEntries("\(root)/\(folder)") else { return [] }
+        return names.filter { !$0.hasPrefix(".") }.sorted().flatMap { name -> [String] in
+            let path = "\(folder)/\(name)"
+            return FileStatus.of("\(root)/\(path)")?.isDirectory == true ? files(path) : [path]
+        }
+    }
+
+    package static func bytes(_ file: String) -> [UInt8] { wholeFile("\(root)/\(file)") }
+
+    /// What once led to a finding of this target.
+    package static func found(_ target: String) -> [[UInt8]] { files("Fixtures/found/\(target)").map(bytes) }
+
+    /// Small files whose content is of a format, whatever they are called.
+    static func pictures(of coder: String, atMost count: Int = 24 << 10) -> [[UInt8]] {
+        let all = files("Fixtures").filter { !$0.hasPrefix("Fixtures/found/") && !$0.hasPrefix("Fixtures/recipes/") }
+        return all.compactMap { file in
+            let bytes = bytes(file)
+            guard !bytes.isEmpty, bytes.count <= count,
+                FuzzHost.manager.candidates(for: ImageSource(bytes)).first?.descriptor.id == coder
+            else { return nil }
+            return bytes
+        }
+    }
+}
+
+/// The host with the plugins that were built.
+package enum FuzzHost {
+    /// The folder of the executable; from a test bundle that of the bundle.
+    package static let products: String = {
+        let path = environment("CODERHOST_PRODUCTS") ?? executablePath.map { String($0[..<($0.lastIndex(of: "/")!)]) }
+        return path ?? "."
+    }()
+
+    package static let host = CoderHost(
+        configuration: HostConfiguration(
+            directories: [.init(products, origin: .argument)], administrationDirectories: [], followsChanges: false))
+    package static var manager: CodersManager { host.manager }
+}
