@@ -2,7 +2,10 @@
 enum Catalogue {
     static let all: [Check] =
         ManifestChecks.all + LifecycleChecks.first + DeterminismChecks.first + FramesChecks.first
-        + SurfaceChecks.all
+        + SurfaceChecks.first + MemoryChecks.first
+        + ManifestChecks.running + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
+        + CancelChecks.all + LimitChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
+        + ThreadChecks.all + RoundTripChecks.all + StateChecks.all
 
     /// What the groups are about, in the order of the report.
     static let groups: [(name: String, summary: String)] = [

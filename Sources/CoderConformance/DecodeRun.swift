@@ -127,6 +127,8 @@ struct DecodeRun {
         }
         if setup.isThorough { try details() }
         while outcome.frames.count < setup.maxFrames, try frame() {}
+        // What stands behind the pixels may appear only now.
+        if setup.isThorough, outcome.failure == nil { try details() }
         return outcome
     }
 
@@ -160,6 +162,7 @@ struct DecodeRun {
     }
 
     private mutating func details() throws(Stop) {
+        outcome.blobs = []
         for index in 0..<UInt32(300) {
             let (answer, blob) = session.blob(index)
             if take(answer) || answer.status == CPI_END { break }

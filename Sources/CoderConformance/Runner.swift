@@ -89,7 +89,7 @@ final class Runner {
         let coder = board.coder
         let call = board.call
         let place = (call.isEmpty ? "between two calls" : "in \(call)") + (coder.isEmpty ? "" : " of \(coder)")
-        guard let text = board.text(for: ticket), let record = Record(text), end.signal == nil || !call.isEmpty else {
+        guard let text = board.text(for: ticket), let record = Record(text) else {
             result.call = call
             if end.isLate {
                 fail(
@@ -129,8 +129,8 @@ final class Runner {
         if let signal = end.signal {
             result.signal = signal
             fail(
-                .crashed, "\(Child.signalName(signal)) at the end of the process", .hygiene,
-                "look for what runs at exit, and for threads")
+                .crashed, "\(Child.signalName(signal)) at the end of the process, after the last session", .hygiene,
+                "leave atexit and destructors alone, and join threads in close")
             return
         }
         notes.append(record.note)
@@ -142,5 +142,27 @@ final class Runner {
         _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String],
         _ fail: (Verdict, String, Rule, String) -> Void
     ) {
+        switch check.id {
+        case "state.output":
+            for (name, bytes) in [("output", end.output), ("error", end.errors)] where !bytes.isEmpty {
+                let text = String(decoding: bytes.prefix(60), as: UTF8.self)
+                fail(
+                    .failed, "it wrote to standard \(name): \(text)", .noDescriptor,
+                    "hand it to log, or throw it away")
+            }
+        case "state.exit":
+            if end.exitStatus != 0 {
+                fail(.failed, "the process ended with status \(end.exitStatus ?? -1)", .hygiene, "leave atexit alone")
+            }
+        case "state.processes":
+            if end.strays > 0 {
+                fail(.failed, "it left \(end.strays) processes behind", .hygiene, "call a library instead")
+            }
+        case "state.files":
+            if let name = leftovers.first {
+                fail(.failed, "it left the file \(name) in the working folder", .hygiene, "write to the sink")
+            }
+        default: break
+        }
     }
 }

@@ -10,6 +10,9 @@ struct GeneratedSource {
         let parts = stride(from: 0, to: words.count, by: 2048).map { words[$0..<min($0 + 2048, words.count)] }
         let types = parts.map { "InlineArray<\($0.count), UInt32>" }.joined(separator: ", ")
         let values = parts.map { "[\n\(Self.lines(Array($0)))]" }.joined(separator: ", ")
+        let keys = manifest.optionKeys.map { entry in
+            "\"\(entry.coder)\": [\(entry.keys.map { "\"\($0)\"" }.joined(separator: ", "))]"
+        }
         text = """
             // Generated from manifest.json by EmbedManifest; changes are lost with the next build.
             import CoderPluginKit
@@ -18,7 +21,9 @@ struct GeneratedSource {
             let coderManifestNote: (\(types)) = (\(values))
 
             private let exportedPlugin: ExportedPlugin = unsafe ExportedPlugin(
-                plugin, minorNeeded: \(manifest.minorNeeded), coder: { unsafe exportedPlugin.coder($0) })
+                plugin, minorNeeded: \(manifest.minorNeeded),
+                optionKeys: [\(keys.isEmpty ? ":" : keys.joined(separator: ", "))],
+                coder: { unsafe exportedPlugin.coder($0) })
 
             @c(cpi_entry_1)
             public func coderPluginEntry(

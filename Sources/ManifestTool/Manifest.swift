@@ -5,6 +5,8 @@
 struct Manifest {
     /// `abi.minor_needed`: the lowest host minor the plugin works with.
     var minorNeeded: Int
+    /// The keys of the options of each coder that has any.
+    var optionKeys: [(coder: String, keys: [String])] = []
     /// The JSON text without white space.
     var compact: [UInt8]
 
@@ -44,6 +46,9 @@ struct Manifest {
                 }
             }
             for format in try coder.elements("formats") { try format.string("id") }
+            var keys: [String] = []
+            for option in coder.optional("options") { keys.append(try option.string("key")) }
+            optionKeys.append((try coder.string("id"), keys))
         }
         compact = parser.compact
     }
@@ -86,6 +91,12 @@ extension JSON {
         guard case .array(let elements) = value.content, !elements.isEmpty else {
             throw value.fault("\"\(key)\" must be an array with at least one element")
         }
+        return elements
+    }
+
+    /// The elements of an array that may be missing.
+    func optional(_ key: String) -> [JSON] {
+        guard let value = try? member(key), case .array(let elements) = value.content else { return [] }
         return elements
     }
 

@@ -263,9 +263,9 @@ static int report_progress(int percent, const WebPPicture *picture) {
     return e->callbacks.progress(e->callbacks.context, percent) == 0;
 }
 
+/* Of an encoder that failed. When a writer refuses, the library may end without a reason. */
 static int32_t encoding_status(WebPEncodingError code) {
     switch (code) {
-    case VP8_ENC_OK:                            return WEBPS_OK;
     case VP8_ENC_ERROR_OUT_OF_MEMORY:
     case VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY: return WEBPS_NO_MEMORY;
     case VP8_ENC_ERROR_INVALID_CONFIGURATION:
@@ -273,6 +273,7 @@ static int32_t encoding_status(WebPEncodingError code) {
     case VP8_ENC_ERROR_PARTITION0_OVERFLOW:
     case VP8_ENC_ERROR_PARTITION_OVERFLOW:      return WEBPS_TOO_COMPLEX;
     case VP8_ENC_ERROR_FILE_TOO_BIG:            return WEBPS_TOO_LARGE;
+    case VP8_ENC_OK:
     case VP8_ENC_ERROR_BAD_WRITE:
     case VP8_ENC_ERROR_USER_ABORT:              return WEBPS_STOPPED;
     default:                                    return WEBPS_MISUSE;

@@ -62,8 +62,8 @@ enum Shape: String, CaseIterable {
         return true
     }
 
-    /// Whether the struct's own size is as it was.
-    var hasItsSize: Bool { unsafe memory.load(as: UInt32.self) == UInt32(count) }
+    /// Whether the struct says no larger size than it had; a writer may say the smaller one that it knows.
+    var hasItsSize: Bool { unsafe memory.load(as: UInt32.self) <= UInt32(count) }
 }
 
 /// Reads a struct that the plugin wrote; what lies behind its size reads as zero.

@@ -1,5 +1,42 @@
+/// The same bytes every time.
 enum DeterminismChecks {
     static let first = [runs]
+    static let all = [encoding, processes]
+
+    static let encoding = Check(
+        "determinism.encode", "encoded twice in one process, a picture is the same file", needs: ["lifecycle.encode"]
+    ) { workshop throws(Stop) in
+        try workshop.eachEncoder { coder throws(Stop) in
+            var setup = EncodeSetup()
+            setup.options = workshop.quickOptions(coder.id)
+            let pictures = workshop.pictures(coder, width: 37, height: 23)
+            let first = try workshop.encode(coder, pictures, setup).bytes
+            for _ in 0..<2 where try workshop.encode(coder, pictures, setup).bytes != first {
+                throw .fault(
+                    "\(coder.id) encodes the same picture to other bytes the next time", .sameBytes,
+                    try: "look for memory that is not set, for time stamps and for what one session leaves to the next")
+            }
+        }
+    }
+
+    /// What is noted is compared by the kit.
+    static let processes = Check(
+        "determinism.processes", "in another process everything is the same", needs: ["determinism.decode"],
+        processes: 2
+    ) { workshop throws(Stop) in
+        var digest = Digest()
+        try workshop.eachPicture { coder, bytes throws(Stop) in
+            for pixels in try workshop.decode(coder, bytes).pixels { digest.add(pixels) }
+        }
+        try SurfaceChecks.optional(true) { () throws(Stop) in
+            try workshop.eachEncoder { coder throws(Stop) in
+                var setup = EncodeSetup()
+                setup.options = workshop.quickOptions(coder.id)
+                digest.add(try workshop.encode(coder, workshop.pictures(coder, width: 37, height: 23), setup).bytes)
+            }
+        }
+        workshop.note = digest.text
+    }
 
     static let runs = Check(
         "determinism.decode", "decoded twice in one process, a picture has the same pixels", needs: ["lifecycle.decode"]
@@ -29,4 +66,16 @@ enum Difference {
         }
         return nil
     }
+}
+
+/// A number for bytes: 64-bit FNV-1a.
+struct Digest {
+    private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func add(_ bytes: [UInt8]) {
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        hash = (hash ^ UInt64(bytes.count)) &* 0x100_0000_01b3
+    }
+
+    var text: String { String(hash, radix: 16) }
 }

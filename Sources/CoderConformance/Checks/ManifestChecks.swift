@@ -1,13 +1,136 @@
 import CCoderPlugin
 import CoderHost
 
+/// The file, its manifest, and what the running plugin says of itself.
 enum ManifestChecks {
-    static let all = [note]
+    static let all = [note, image, exports]
+    static let running = [reports, tables, signatures]
 
-    /// Nothing runs without a manifest, so this is judged before there are any checks; it is listed to be seen.
+    /// Nothing can be judged without a manifest, so a plugin that comes this far has one.
     static let note = Check(
-        "manifest.note", "there is one manifest note, with a manifest in it", isStatic: true
+        "manifest.note", "there is one manifest note, and the host can read it", isStatic: true
     ) { workshop throws(Stop) in
-        _ = workshop.manifest
+        for coder in workshop.manifest.coders where coder.roles.isEmpty {
+            throw .fault(
+                "the manifest gives \(coder.id) no role that the host knows", .roles, try: "name its roles")
+        }
+    }
+
+    static let image = Check(
+        "manifest.image", "no executable stack, no writable code, no code that the loader changes", isStatic: true
+    ) { workshop throws(Stop) in
+        let elf = try tables(workshop)
+        if elf.hasExecutableStack {
+            throw .fault("its stack would be executable", .image, try: "assemble with .note.GNU-stack, or -z noexecstack")
+        }
+        if elf.hasWritableCode {
+            throw .fault("a segment is writable and executable", .image, try: "do not link with -N")
+        }
+        if elf.changesCode {
+            throw .fault("the loader has to change its code (DT_TEXTREL)", .image, try: "compile all of it with -fPIC")
+        }
+    }
+
+    static let exports = Check(
+        "manifest.exports", "nothing but cpi_entry_1 is exported", isStatic: true
+    ) { workshop throws(Stop) in
+        // What linkers add on their own.
+        let harmless: Set = ["_init", "_fini", "_edata", "_end", "__bss_start"]
+        let names = try tables(workshop).exports.filter { !harmless.contains($0) }
+        if !names.contains(CPI_ENTRY_SYMBOL) {
+            throw .fault("it does not export \(CPI_ENTRY_SYMBOL)", .entry, try: "define it with CPI_EXPORT")
+        }
+        let others = names.filter { !$0.hasPrefix("cpi_entry_") }
+        if let first = others.first {
+            throw .fault(
+                "it exports \(first)" + (others.count > 1 ? " and \(others.count - 1) other names" : ""), .entry,
+                try: "compile with -fvisibility=hidden, or link with a version script; see nm -D --defined-only")
+        }
+    }
+
+    private static func tables(_ workshop: Workshop) throws(Stop) -> ELFTables {
+        guard let tables = ELFTables(path: workshop.path) else { throw .skip("its tables cannot be read") }
+        return tables
+    }
+
+    static let reports = Check(
+        "manifest.reports", "the running plugin says what its manifest says", needs: ["lifecycle.load"]
+    ) { workshop throws(Stop) in
+        let (plugin, manifest) = (try workshop.subject(), workshop.manifest)
+        func same(_ what: String, _ said: String, _ written: String) throws(Stop) {
+            if said != written {
+                throw .fault(
+                    "\(what) is \(said) in cpi_plugin and \(written) in the manifest", .manifestEqual,
+                    try: "correct the one that is wrong and rebuild")
+            }
+        }
+        try same("the id", plugin.id, manifest.id)
+        try same("the version", plugin.version, manifest.version)
+        try same("the minor it was built with", "\(plugin.minorBuilt)", "\(manifest.abiMinorBuilt)")
+        try same("the minor it needs", "\(plugin.minorNeeded)", "\(manifest.abiMinorNeeded)")
+        try same("the number of coders", "\(plugin.coderCount)", "\(manifest.coders.count)")
+        for coder in plugin.coders {
+            guard let described = manifest.coders.first(where: { $0.id == coder.id }) else {
+                throw .fault(
+                    "the coder \(coder.id) is not in the manifest", .manifestEqual, try: "describe it, or remove it")
+            }
+            let known = CoderRoles.names.reduce(into: CoderRoles()) { $0.insert($1.role) }
+            let roles = CoderRoles(rawValue: coder.roles).intersection(known)
+            try same(
+                "the roles of \(coder.id): what", roles.names.joined(separator: " "),
+                described.roles.names.joined(separator: " "))
+        }
+        if plugin.minorNeeded > plugin.minorBuilt {
+            throw .fault(
+                "it needs minor \(plugin.minorNeeded), but was built with \(plugin.minorBuilt)", .manifestEqual,
+                try: "set abi_minor_needed to the lowest minor that is enough")
+        }
+    }
+
+    static let tables = Check(
+        "manifest.tables", "every table is complete, and there is one for each role", needs: ["lifecycle.load"]
+    ) { workshop throws(Stop) in
+        let plugin = try workshop.subject()
+        if let fault = plugin.faults.first { throw .fault(fault, .reserved, try: "correct cpi_plugin") }
+        for coder in plugin.coders {
+            if let fault = coder.tableFaults.first {
+                throw .fault("\(coder.id): \(fault)", .size, try: "fill .size and every function that is not CPI_NULLABLE")
+            }
+            if coder.decodes != (coder.roles & CPI_CODER_DECODE != 0) {
+                throw .fault(
+                    coder.decodes ? "\(coder.id) has a decoder but not its role" : "\(coder.id) has no decoder for its role",
+                    .roles, try: "correct .roles or .decoder")
+            }
+            let encodes = coder.roles & (CPI_CODER_ENCODE | CPI_CODER_ENCODE_ANIMATION) != 0
+            if (coder.encoder != nil) != encodes {
+                throw .fault(
+                    encodes ? "\(coder.id) has no encoder for its role" : "\(coder.id) has an encoder but not its role",
+                    .roles, try: "correct .roles or .encoder")
+            }
+        }
+    }
+
+    static let signatures = Check(
+        "manifest.signatures", "pictures of a format have its signature", needs: ["lifecycle.load"]
+    ) { workshop throws(Stop) in
+        var count = 0
+        for sample in workshop.samples where sample.kind != .given {
+            guard let coder = workshop.manifest(of: sample.coder) else { continue }
+            let signatures = coder.formats.flatMap(\.signatures)
+            // An encoder of animations alone may be given a still to write, which is another's to read.
+            if signatures.isEmpty { continue }
+            count += 1
+            let sniffer = FormatSniffer(head: Array(sample.bytes.prefix(4096)), tail: Array(sample.bytes.suffix(64)))
+            if sniffer.score(signatures) == nil {
+                throw .fault(
+                    "what \(sample.coder) writes has none of the signatures in its manifest", .signatures,
+                    try: "compare the first bytes: \(hex(sample.bytes.prefix(16)))")
+            }
+        }
+        if count == 0 { throw .skip("no coder writes pictures, or no format has a signature") }
+    }
+
+    private static func hex(_ bytes: some Collection<UInt8>) -> String {
+        bytes.map { (($0 < 16 ? "0" : "") + String($0, radix: 16)) }.joined(separator: " ")
     }
 }

@@ -17,6 +17,8 @@ internal import ImageModel
     private var fetched = 0
     /// Bytes of a source for tests.
     private let total: Int
+    /// The error of the first read that failed: what was decoded from then on, or refused, says nothing.
+    private(set) var failure: CoderError?
     /// What stands for a host that reads piece by piece, in a source for tests.
     private let pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
     /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
@@ -184,7 +186,10 @@ internal import ImageModel
         var copied: UInt64 = 0
         let status = unsafe source.pointee.read_at(
             source.pointee.ctx, UInt64(offset), target, UInt64(count), &copied)
-        if let error = CoderError(callback: status) { throw error }
+        if let error = CoderError(callback: status) {
+            if failure == nil, error.code != .needsInput { failure = error }
+            throw error
+        }
         return Int(min(copied, UInt64(count)))
     }
 

@@ -11,7 +11,10 @@ extension ExportedDecoder {
             },
             close: { decoder in
                 if UInt(bitPattern: decoder) == 0 { return }
-                unsafe Unmanaged<ExportedDecoder>.fromOpaque(UnsafeRawPointer(decoder)).release()
+                let session = unsafe Unmanaged<ExportedDecoder>.fromOpaque(UnsafeRawPointer(decoder))
+                let host = unsafe session.takeUnretainedValue().host
+                unsafe session.release()
+                host.settle()
             },
             set_source: { decoder, source, error in
                 unsafe call(decoder, error) { session throws(CoderError) in
@@ -109,7 +112,8 @@ extension ExportedDecoder {
         unsafe decoder.pointee = nil
         do throws(CoderError) {
             let session = unsafe try ExportedDecoder(
-                ExportedCoder.find(coder), options: CoderOptions(options), limits: DecodeLimits(limits),
+                ExportedCoder.find(coder),
+                options: CoderOptions(options, known: ExportedCoder.optionKeys(of: coder)), limits: DecodeLimits(limits),
                 host: HostServices(services))
             unsafe decoder.pointee = session.lend()
             return CPI_OK

@@ -8,7 +8,7 @@ internal import ImageModel
     private let coder: Coder
     private let options: CoderOptions
     private let limits: DecodeLimits
-    private let host: HostServices
+    let host: HostServices
     private var state = State.opened
     private var source: ByteSource?
     private var decoder: (any ImageDecoder)?
@@ -41,7 +41,7 @@ internal import ImageModel
             decoder = try makeDecoder()
         } catch {
             // The contract has no suspension here; read_header asks again.
-            if error.code != .needsInput { throw error }
+            if error.code != .needsInput { throw source.failure ?? error }
         }
         state = .sourced
     }
@@ -68,8 +68,11 @@ internal import ImageModel
     private func patiently<Result>(_ call: () throws(CoderError) -> Result) throws(CoderError) -> Result {
         let wasComplete = source?.isComplete ?? true
         do throws(CoderError) {
-            return try call()
+            let result = try call()
+            if let failure = source?.failure { throw failure }
+            return result
         } catch {
+            if let failure = source?.failure { throw failure }
             throw error.code == .needsInput && wasComplete ? .truncated() : error
         }
     }

@@ -11,7 +11,10 @@ extension ExportedEncoder {
             },
             close: { encoder in
                 if UInt(bitPattern: encoder) == 0 { return }
-                unsafe Unmanaged<ExportedEncoder>.fromOpaque(UnsafeRawPointer(encoder)).release()
+                let session = unsafe Unmanaged<ExportedEncoder>.fromOpaque(UnsafeRawPointer(encoder))
+                let host = unsafe session.takeUnretainedValue().host
+                unsafe session.release()
+                host.settle()
             },
             accept: { encoder, info, index, offer, error in
                 unsafe call(encoder, error) { session throws(CoderError) in
@@ -75,7 +78,8 @@ extension ExportedEncoder {
         unsafe encoder.pointee = nil
         do throws(CoderError) {
             let session = unsafe try EncoderSession(
-                options: CoderOptions(options), limits: DecodeLimits(limits), host: HostServices(services))
+                options: CoderOptions(options, known: ExportedCoder.optionKeys(of: coder)),
+                limits: DecodeLimits(limits), host: HostServices(services))
             unsafe encoder.pointee = try ExportedEncoder(ExportedCoder.find(coder), session: session).lend()
             return CPI_OK
         } catch let failure {

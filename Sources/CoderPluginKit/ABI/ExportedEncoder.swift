@@ -5,6 +5,7 @@ internal import ImageModel
 final class ExportedEncoder: ExportedSession {
     private enum State { case opened, begun, framed, finished }
 
+    let host: HostServices
     private let roles: CoderRoles
     private let encoder: any ImageEncoder
     private var state = State.opened
@@ -12,6 +13,7 @@ final class ExportedEncoder: ExportedSession {
 
     init(_ coder: Coder, session: EncoderSession) throws(CoderError) {
         guard let type = coder.encoder else { throw .unsupported("encoding") }
+        host = session.host
         roles = coder.roles
         encoder = try type.init(session)
         super.init(maySuspend: false)

@@ -13,12 +13,14 @@ internal import ImageModel
     ///
     /// `coder` calls ``coder(_:)`` of this very object: a C function pointer carries no context, so it stands where the
     /// object is a global.
+    /// - Parameter optionKeys: the keys that the manifest has for each coder; any is taken where it has none.
     @unsafe
     public init(
-        _ plugin: CoderPlugin, minorNeeded: UInt32, coder: @escaping @convention(c) (UInt32) -> UnsafeRawPointer?
+        _ plugin: CoderPlugin, minorNeeded: UInt32, optionKeys: [String: [String]] = [:],
+        coder: @escaping @convention(c) (UInt32) -> UnsafeRawPointer?
     ) {
         self.minorNeeded = minorNeeded
-        unsafe coders = plugin.coders.map { unsafe ExportedCoder.table($0) }
+        unsafe coders = plugin.coders.map { unsafe ExportedCoder.table($0, optionKeys[$0.id]) }
         unsafe table = Constant(
             cpi_plugin(
                 size: UInt32(MemoryLayout<cpi_plugin>.size), abi_minor_built: UInt32(CPI_TARGET_MINOR),
@@ -57,14 +59,18 @@ internal import ImageModel
 /// The author's coder behind a `cpi_coder`.
 final class ExportedCoder: Sendable {
     private let coder: Coder
+    private let optionKeys: Set<String>?
 
-    private init(_ coder: Coder) { self.coder = coder }
+    private init(_ coder: Coder, _ optionKeys: [String]?) {
+        self.coder = coder
+        self.optionKeys = optionKeys.map { Set($0) }
+    }
 
-    static func table(_ coder: Coder) -> Constant<cpi_coder> {
+    static func table(_ coder: Coder, _ optionKeys: [String]?) -> Constant<cpi_coder> {
         unsafe Constant(
             cpi_coder(
                 size: UInt32(MemoryLayout<cpi_coder>.size), roles: coder.roles.rawValue, id: Constant(coder.id).pointer,
-                data: Unmanaged.passRetained(ExportedCoder(coder)).toOpaque(),
+                data: Unmanaged.passRetained(ExportedCoder(coder, optionKeys)).toOpaque(),
                 decoder: coder.decoder == nil ? nil : ExportedDecoder.table.pointer,
                 encoder: coder.encoder == nil ? nil : ExportedEncoder.table.pointer))
     }
@@ -74,10 +80,22 @@ final class ExportedCoder: Sendable {
     /// - Throws: `.misuse`.
     @unsafe
     static func find(_ pointer: UnsafePointer<cpi_coder>) throws(CoderError) -> Coder {
+        unsafe try entry(pointer).coder
+    }
+
+    /// The keys of its options; nil where they are not known.
+    ///
+    /// - Throws: `.misuse`.
+    @unsafe
+    static func optionKeys(of pointer: UnsafePointer<cpi_coder>) throws(CoderError) -> Set<String>? {
+        unsafe try entry(pointer).optionKeys
+    }
+
+    private static func entry(_ pointer: UnsafePointer<cpi_coder>) throws(CoderError) -> ExportedCoder {
         if unsafe isNull(pointer) { throw .nullArgument }
         guard let data = unsafe pointer.pointee.data else {
             throw CoderError(.misuse, "the coder is none of this plugin")
         }
-        return unsafe Unmanaged<ExportedCoder>.fromOpaque(data).takeUnretainedValue().coder
+        return unsafe Unmanaged<ExportedCoder>.fromOpaque(data).takeUnretainedValue()
     }
 }

@@ -5,6 +5,12 @@ public import ImageModel
 // A struct over a pointer that is valid as long as the session; sessions are not Sendable, and neither is this.
 @safe public struct HostServices {
     private let services: UnsafePointer<cpi_services>?
+    private let ledger = Ledger()
+
+    /// What the session reported and did not give back yet; copies of the services share it.
+    private final class Ledger {
+        var bytes = 0
+    }
 
     /// Services that agree to everything, for tests.
     public init() { unsafe services = nil }
@@ -14,7 +20,8 @@ public import ImageModel
     /// - Throws: `.misuse`.
     @unsafe
     init(_ services: UnsafePointer<cpi_services>) throws(CoderError) {
-        let _: cpi_services = unsafe try copyIn(services, least: FirstSize.services)
+        let raw = unsafe try copyIn(services, least: FirstSize.services)
+        try checkFlags(unsafe raw.flags, of: "services")
         unsafe self.services = services
     }
 
@@ -61,6 +68,12 @@ public import ImageModel
         if unsafe services.pointee.budget(services.pointee.ctx, Int64(bytes)) != CPI_OK {
             throw CoderError(.limitExceeded, "the coder's own memory would pass its limit")
         }
+        ledger.bytes += bytes
+    }
+
+    /// Gives back what the session reported and a failure, or its end, kept it from giving back.
+    func settle() {
+        if ledger.bytes != 0 { try? reserve(bytes: -ledger.bytes) }
     }
 
     /// - Source: `CCoderPlugin/layout.c`.

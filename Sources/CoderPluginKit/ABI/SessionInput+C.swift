@@ -27,9 +27,10 @@ extension DecodeLimits {
 extension CoderOptions {
     /// Reads the options of a session; NULL stands for none.
     ///
-    /// - Throws: `.misuse`, and `.invalidArgument` for a type that is not known.
+    /// - Parameter known: the keys of the coder's manifest; nil where nobody told them.
+    /// - Throws: `.misuse`, and `.invalidArgument` for a type or a key that is not known.
     @unsafe
-    init(_ pointer: UnsafePointer<cpi_options>?) throws(CoderError) {
+    init(_ pointer: UnsafePointer<cpi_options>?, known: Set<String>? = nil) throws(CoderError) {
         self.init()
         guard let pointer = unsafe pointer else { return }
         let raw = unsafe try copyIn(pointer, least: FirstSize.options)
@@ -40,14 +41,19 @@ extension CoderOptions {
         else { throw CoderError(.misuse, "the host passed a list of options that cannot be read") }
         for index in unsafe 0..<Int(raw.count) {
             let element = unsafe (UnsafeRawPointer(items) + index * step).assumingMemoryBound(to: cpi_option.self)
-            unsafe try add(copyIn(element, least: FirstSize.option))
+            unsafe try add(copyIn(element, least: FirstSize.option), known)
         }
     }
 
-    private mutating func add(_ raw: cpi_option) throws(CoderError) {
+    private mutating func add(_ raw: cpi_option, _ known: Set<String>?) throws(CoderError) {
         try checkFlags(unsafe raw.flags, of: "option")
         if unsafe isNull(raw.key) { throw CoderError(.misuse, "the host passed an option without a key") }
         let key = unsafe String(cString: raw.key)
+        // Keys without a dot mean the same to every coder; one that has no use for such a meaning goes without.
+        if let known, key.contains("."), !known.contains(key) {
+            if unsafe raw.flags.has(CPI_OPTION_HINT) { return }
+            throw .invalidArgument("there is no option \(key)")
+        }
         switch unsafe raw.type {
         case CPI_OPTION_BOOL: values[key] = unsafe .bool(raw.integer != 0)
         case CPI_OPTION_I64: values[key] = unsafe .integer(raw.integer)

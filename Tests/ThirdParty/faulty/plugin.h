@@ -321,7 +321,7 @@ static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *servi
 
 static void close_encoder(cpi_encoder *e) { close_session(&e->base); }
 
-static cpi_status accept(cpi_encoder *e, const cpi_image_info *info, uint32_t index, cpi_format_offer *offer,
+static cpi_status accept_format(cpi_encoder *e, const cpi_image_info *info, uint32_t index, cpi_format_offer *offer,
                          cpi_error *error) {
     cpi_status status = enter(&e->base, OPENED, error);
     if (status != CPI_OK) return status;
@@ -384,7 +384,7 @@ static cpi_status finish(cpi_encoder *e, cpi_error *error) {
 static const void *get_from_encoder(cpi_encoder *e, const char *id) { return (void)e, (void)id, EXTENSION(id); }
 
 static const cpi_encoder_api encoder_api = {
-    .size = sizeof(cpi_encoder_api), .open = open_encoder, .close = close_encoder, .accept = accept, .begin = begin,
+    .size = sizeof(cpi_encoder_api), .open = open_encoder, .close = close_encoder, .accept = accept_format, .begin = begin,
     .add_frame = add_frame, .finish = finish, .get = get_from_encoder,
 };
 

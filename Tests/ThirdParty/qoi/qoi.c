@@ -233,6 +233,7 @@ static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *servi
     settings   chosen;
     cpi_status status = read_options(options, &chosen, error);
     if (status != CPI_OK) return status;
+    if (demands_more(services->flags)) return refuse(error, CPI_UNSUPPORTED, "the services have an unknown flag");
     cpi_decoder *d = services->allocate(services->ctx, sizeof *d);
     if (!d) return refuse(error, CPI_NO_MEMORY, "no memory for a decoder");
     memset(d, 0, sizeof *d);
@@ -514,6 +515,7 @@ static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *servi
     settings   chosen;
     cpi_status status = read_options(options, &chosen, error);
     if (status != CPI_OK) return status;
+    if (demands_more(services->flags)) return refuse(error, CPI_UNSUPPORTED, "the services have an unknown flag");
     cpi_encoder *e = services->allocate(services->ctx, sizeof *e);
     if (!e) return refuse(error, CPI_NO_MEMORY, "no memory for an encoder");
     memset(e, 0, sizeof *e);

@@ -54,8 +54,11 @@ import WebPShim
             context: Unmanaged.passUnretained(output).toOpaque(),
             write: { context, bytes, count in
                 let output = unsafe Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
-                output.error = unsafe ByteSink.error(
-                    output.sink.write(UnsafeBufferPointer(start: bytes, count: count)))
+                // The library may go on after a piece that was refused, and a smaller one may fit.
+                if output.error == nil {
+                    output.error = unsafe ByteSink.error(
+                        output.sink.write(UnsafeBufferPointer(start: bytes, count: count)))
+                }
                 return output.error == nil ? 0 : 1
             },
             progress: { context, percent in

@@ -1,0 +1,245 @@
+import CCoderPlugin
+import CoderHost
+
+/// Hosts of other minors, unknown ids, options and flags.
+enum NegotiationChecks {
+    static let all = [older, newer, ids, options, flags]
+    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
+
+    static let older = Check(
+        "negotiation.older-host", "structs of the first minor, shorter and with garbage behind them", needs: needs,
+        needsOwnProcess: true,
+        crash: Fault(
+            what: "with a host of minor 0, whose structs are shorter", rule: .size,
+            remedy: "look at a struct's size before its later members")
+    ) { workshop throws(Stop) in
+        if workshop.manifest.abiMinorNeeded > 0 {
+            throw .skip("it needs minor \(workshop.manifest.abiMinorNeeded)")
+        }
+        try compare(workshop, Subject.HostFacts(minor: 0, shape: .current, isMute: true), .first)
+    }
+
+    static let newer = Check(
+        "negotiation.newer-host", "structs of a minor to come, longer and with unknown members", needs: needs,
+        needsOwnProcess: true,
+        crash: Fault(
+            what: "with a host of a later minor, whose structs are longer", rule: .size,
+            remedy: "copy min(size, sizeof own) bytes")
+    ) { workshop throws(Stop) in
+        try compare(workshop, Subject.HostFacts(minor: 1000, shape: .future), .future)
+    }
+
+    private static func compare(
+        _ workshop: Workshop, _ facts: Subject.HostFacts, _ shape: Shape
+    ) throws(Stop) {
+        let plugin = try Subject(path: workshop.path, board: workshop.board, facts: facts)
+        try plugin.initialise()
+        let other = Workshop(
+            path: workshop.path, manifest: workshop.manifest, effort: workshop.effort, samples: workshop.samples,
+            board: workshop.board, isConfined: workshop.isConfined, loaded: plugin)
+        let host = shape == .first ? "a host of minor 0" : "a host of a later minor"
+        func judge(_ coder: Subject.Coder, _ failure: Answer?, _ overrun: String?) throws(Stop) {
+            if let overrun {
+                throw .fault(
+                    "\(coder.id) wrote behind the end of \(overrun) of \(host)", .size,
+                    try: "copy min(size, sizeof own) bytes into what the host lends, and leave its size alone")
+            }
+            if let failure {
+                throw .fault(
+                    "\(coder.id) does not work with \(host): \(failure.text)", .size,
+                    try: "treat what is missing as absent and ignore what is unknown")
+            }
+        }
+        try other.eachPicture { coder, bytes throws(Stop) in
+            let now = try other.decode(coder, bytes).pixels
+            var setup = DecodeSetup()
+            setup.shape = shape
+            setup.isThorough = true
+            let then = try other.decode(coder, bytes, setup)
+            try judge(coder, then.failure, then.overrun)
+            if let place = Difference.first(now, then.pixels) {
+                throw .fault("\(coder.id) decodes to other pixels with \(host): \(place)", .size,
+                    try: "treat what is missing as absent and ignore what is unknown")
+            }
+        }
+        for coder in plugin.coders where coder.encoder != nil {
+            workshop.board.coder = coder.id
+            var setup = EncodeSetup()
+            setup.shape = shape
+            setup.options = workshop.quickOptions(coder.id)
+            let outcome = try other.encode(coder, other.pictures(coder, width: 17, height: 9), setup)
+            try judge(coder, outcome.failure, outcome.overrun)
+        }
+    }
+
+    static let ids = Check(
+        "negotiation.ids", "unknown extension ids are answered with NULL, known ones with their own table",
+        needs: ["lifecycle.load"]
+    ) { workshop throws(Stop) in
+        let known = [CPI_EXT_THUMBNAIL, CPI_EXT_THUMBNAIL_ENCODE]
+        var unknown = [
+            "", "/", "a", "coderhost.thumbnail", "coderhost.thumbnail/", "coderhost.thumbnail/01",
+            "coderhost.thumbnail/2", "coderhost.thumbnail/1 ", "Coderhost.Thumbnail/1", "coderhost.no-such-extension/1",
+            String(repeating: "x", count: 5000) + "/1",
+        ]
+        var dice = Dice(1)
+        for _ in 0..<64 {
+            let letters = (0..<1 + dice.below(20)).map { _ in "abcdefghijklmnopqrstuvwxyz.-/0123456789%"
+                .randomLetter(&dice)
+            }
+            unknown.append("org.example.\(String(letters))/\(1 + dice.below(3))")
+        }
+        func ask(_ who: String, _ get: (String) -> ExtensionAnswer?) throws(Stop) {
+            for id in unknown {
+                guard let answer = get(id) else { return }
+                if !answer.isNull {
+                    throw .fault(
+                        "\(who) answers the unknown id \"\(id.prefix(60))\" with a table", .extensionID,
+                        try: "compare the whole id, and answer NULL to every other")
+                }
+            }
+            for id in known {
+                guard let answer = get(id), !answer.isNull else { continue }
+                if answer.tag != ExtensionAnswer.tag(of: id) {
+                    throw .fault("\(who) answers \(id) with a table of another id", .table, try: "set .tag to cpi_tag(id)")
+                }
+                if answer.size < MemoryLayout<cpi_table>.size + 8 || answer.revision != 1 {
+                    throw .fault(
+                        "\(who) answers \(id) with a table of \(answer.size) bytes, revision \(answer.revision)", .table,
+                        try: "set .size and .rev")
+                }
+            }
+        }
+        let plugin = try workshop.subject()
+        try ask("cpi_plugin.get") { plugin.get($0) }
+        for coder in plugin.coders {
+            workshop.board.coder = coder.id
+            if let session = Decoding(coder, Services(), workshop.board) {
+                if session.open().isFailure { continue }
+                try ask("the decoder of \(coder.id)") { session.get($0) }
+            }
+            if let session = Encoding(coder, Services(), workshop.board) {
+                if session.open().isFailure { continue }
+                try ask("the encoder of \(coder.id)") { session.get($0) }
+            }
+        }
+    }
+
+    static let options = Check(
+        "negotiation.options", "declared options are taken, unknown ones refused, hints ignored",
+        needs: ["lifecycle.load"]
+    ) { workshop throws(Stop) in
+        for coder in try workshop.subject().coders {
+            workshop.board.coder = coder.id
+            guard let described = workshop.manifest(of: coder.id) else { continue }
+            func open(_ encoding: Bool, _ options: [OptionValue]) -> Answer? {
+                if encoding {
+                    guard let session = Encoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board) else {
+                        return nil
+                    }
+                    defer { session.close() }
+                    return session.open(options)
+                }
+                guard let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board) else {
+                    return nil
+                }
+                defer { session.close() }
+                return session.open(options)
+            }
+            for encoding in [false, true] {
+                let role = encoding ? "encoder" : "decoder"
+                let unknown = OptionValue(key: "org-example.no-such-option", type: CPI_OPTION_I64, integer: 1, real: 1)
+                if let answer = open(encoding, [unknown]), answer.status != CPI_INVALID_ARGUMENT {
+                    throw .fault(
+                        "the \(role) of \(coder.id) answers an unknown option with \(statusName(answer.status))",
+                        .unknownOption, try: "answer CPI_INVALID_ARGUMENT from open")
+                }
+                var hint = unknown
+                hint.flags = CPI_OPTION_HINT
+                if let answer = open(encoding, [hint]), answer.isFailure {
+                    throw .fault(
+                        "the \(role) of \(coder.id) refuses an unknown option that is only a hint: \(answer.text)",
+                        .unknownOption, try: "look at CPI_OPTION_HINT")
+                }
+                var demanding = hint
+                demanding.flags |= 0x4000_0000
+                if let answer = open(encoding, [demanding]), !answer.isFailure {
+                    throw .fault(
+                        "the \(role) of \(coder.id) takes an option with an unknown flag of the upper half", .flags,
+                        try: "answer CPI_UNSUPPORTED when flags & 0xffff0000 has a bit that is not known")
+                }
+                for option in described.options
+                where encoding ? option.scope.includesEncoding : option.scope.includesDecoding {
+                    for value in values(option) {
+                        if let answer = open(encoding, [value]), answer.isFailure {
+                            throw .fault(
+                                "the \(role) of \(coder.id) refuses \(option.key) = \(value.text ?? "\(value.real)"), "
+                                    + "which its manifest declares: \(answer.text)", .options,
+                                try: "correct the schema or the coder")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Values that a schema allows.
+    private static func values(_ option: PluginManifest.Option) -> [OptionValue] {
+        func number(_ type: UInt32, _ value: Double) -> OptionValue {
+            OptionValue(key: option.key, type: type, integer: Int64(value), real: value)
+        }
+        switch option.kind {
+        case .bool: return [number(CPI_OPTION_BOOL, 0), number(CPI_OPTION_BOOL, 1)]
+        case .i64, .f64:
+            let type = option.kind == .i64 ? CPI_OPTION_I64 : CPI_OPTION_F64
+            let ends = [option.minimum, option.maximum, option.defaultText.flatMap { Double($0) }]
+            return ends.compactMap(\.self).filter { abs($0) < 1e15 }.map { number(type, $0) }
+        case .enum: return option.values.map { OptionValue(key: option.key, type: CPI_OPTION_ENUM, text: $0) }
+        case .string, .bytes: return []
+        }
+    }
+
+    static let flags = Check(
+        "negotiation.flags", "unknown hint bits are ignored, unknown demands refused", needs: needs
+    ) { workshop throws(Stop) in
+        try workshop.eachPicture { coder, bytes throws(Stop) in
+            for (flags, isDemand) in [(UInt32(0x4000), false), (UInt32(0x4000_0000), true)] {
+                for place in ["cpi_services", "cpi_surface", "cpi_decode_request"] {
+                    let answer = try decode(workshop, coder, bytes, flags, in: place)
+                    if isDemand != answer.isFailure {
+                        throw .fault(
+                            isDemand
+                                ? "\(coder.id) ignores an unknown demand in the flags of \(place)"
+                                : "\(coder.id) refuses an unknown hint in the flags of \(place): \(answer.text)", .flags,
+                            try: "look at flags & 0xffff0000 only")
+                    }
+                }
+            }
+        }
+    }
+
+    private static func decode(
+        _ workshop: Workshop, _ coder: Subject.Coder, _ bytes: [UInt8], _ flags: UInt32, in place: String
+    ) throws(Stop) -> Answer {
+        let services = Services(limits: DecodeSetup.roomyLimits, flags: place == "cpi_services" ? flags : 0)
+        guard let session = Decoding(coder, services, workshop.board) else { throw .skip("it does not decode") }
+        defer { session.close() }
+        var answer = session.open()
+        if answer.isFailure { return answer }
+        let input = Input(bytes)
+        _ = session.setSource(input)
+        let (header, info) = session.readHeader()
+        if header.isFailure { return header }
+        let (step, frame) = session.nextFrame()
+        if step.isFailure { return step }
+        let surface = Surface(
+            info.native, width: Int(frame.rect.width), height: Int(frame.rect.height),
+            flags: place == "cpi_surface" ? flags : 0)
+        answer = session.decode(surface, flags: place == "cpi_decode_request" ? flags : 0)
+        return answer
+    }
+}
+
+extension String {
+    fileprivate func randomLetter(_ dice: inout Dice) -> Character { Array(self)[dice.below(count)] }
+}

@@ -1,0 +1,3 @@
+/* Wrong: it calls abort when it decodes. */
+#define ON_DECODE abort();
+#include "plugin.h"

@@ -1,0 +1,3 @@
+/* Wrong: it releases nothing when a session ends. */
+#define RELEASES 0
+#include "plugin.h"

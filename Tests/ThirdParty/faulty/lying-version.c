@@ -1,0 +1,3 @@
+/* Wrong: the running plugin has another version than its manifest. */
+#define REPORTED_VERSION "2.0.0"
+#include "plugin.h"

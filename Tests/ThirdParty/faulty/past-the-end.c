@@ -1,0 +1,3 @@
+/* Wrong: it writes eight bytes behind the last pixel of the surface. */
+#define AFTER_ROW if (y + 1 == d->height) memset(row + bytes, row[bytes - 1], 8);
+#include "plugin.h"

@@ -1,0 +1,3 @@
+/* Wrong: its manifest promises Exif, and it takes none. */
+#define MANIFEST_METADATA "\"exif\""
+#include "plugin.h"
