@@ -53,6 +53,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
     private func open() throws(CoderError) -> Opened {
         if let opened { return opened }
         let isSequence = try Container.brands(session.source)
+        try ItemPieces.check(session.source)
         let reader = try AVIFReader(session.source, maxFrames: session.limits.maxFrames, threads: threads)
         let facts = try explained { () throws(CoderError) in try reader.parse() }
         let picture = try Picture(facts, session)
@@ -169,6 +170,8 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
         let frame = max(0, next - 1)
         try require(frame, of: opened)
         if !hasReserved {
+            // Once more: there may be more to copy than when the boxes were read.
+            try ItemPieces.check(session.source)
             try session.host.reserve(bytes: picture.libraryMemory(frames: opened.info.frameCount ?? 1))
             hasReserved = true
         }

@@ -7,9 +7,9 @@ extension FuzzTarget {
 
     /// The last part of a coder's id, and what one case costs.
     private static let formats: [(String, Int, (any Mutator)?)] = [
-        ("png", 4, nil), ("apng", 8, nil), ("gif", 4, nil), ("jpeg", 8, nil), ("webp", 8, nil), ("awebp", 16, nil), ("heif", 32, nil),
-        ("avif", 32, nil), ("farbfeld", 1, nil), ("pam", 1, nil),
-        ("pnm", 1, nil),
+        ("png", 4, PNGMutator()), ("apng", 8, PNGMutator()), ("gif", 4, GIFMutator()), ("jpeg", 8, JPEGMutator()),
+        ("webp", 8, RIFFMutator()), ("awebp", 16, RIFFMutator()), ("heif", 32, BoxMutator()), ("avif", 32, BoxMutator()),
+        ("farbfeld", 1, nil), ("pam", 1, nil), ("pnm", 1, nil),
     ]
 
     private static func coder(_ name: String, cost: Int, mutator: (any Mutator)?) -> FuzzTarget {
