@@ -89,12 +89,14 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
                 throw .truncated()
             case .limitExceeded where error.limit?.name == "frames":
                 throw .limit("frames", allowed: session.limits.maxFrames, requested: session.limits.maxFrames + 1)
-            case .limitExceeded:
-                // Without a number in the message it is what libavif takes at most.
-                throw .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1)
-            default: throw error
+            default: throw Self.numbered(error)
             }
         }
+    }
+
+    /// A limit of libavif's own, which says no numbers: it is what it takes at most.
+    private static func numbered(_ error: CoderError) -> CoderError {
+        error.code == .limitExceeded ? .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1) : error
     }
 
     /// What Exif says, if its bytes are there already; nobody applies it.
@@ -196,7 +198,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
                 }
             } catch {
                 decoded = nil
-                throw error
+                throw Self.numbered(error)
             }
             decoded = index
             index += 1

@@ -7,9 +7,9 @@ extension FuzzTarget {
 
     /// The last part of a coder's id, and what one case costs.
     private static let formats: [(String, Int, (any Mutator)?)] = [
-        ("png", 4, PNGMutator()), ("apng", 8, PNGMutator()), ("gif", 4, GIFMutator()), ("jpeg", 8, JPEGMutator()),
-        ("webp", 8, RIFFMutator()), ("awebp", 16, RIFFMutator()), ("heif", 32, BoxMutator()), ("avif", 32, BoxMutator()),
-        ("farbfeld", 1, nil), ("pam", 1, nil), ("pnm", 1, nil),
+        ("png", 2, PNGMutator()), ("apng", 3, PNGMutator()), ("gif", 2, GIFMutator()), ("jpeg", 3, JPEGMutator()),
+        ("webp", 3, RIFFMutator()), ("awebp", 4, RIFFMutator()), ("heif", 6, BoxMutator()), ("avif", 6, BoxMutator()),
+        ("farbfeld", 4, nil), ("pam", 4, nil), ("pnm", 4, nil),
     ]
 
     private static func coder(_ name: String, cost: Int, mutator: (any Mutator)?) -> FuzzTarget {
