@@ -149,6 +149,10 @@ let package = Package(
         .executableTarget(
             name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets"], path: "Tests/Fuzz/Driver",
             swiftSettings: strict),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["CoderHost", "CoderHostCLI", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport"],
+            path: "Tests/Fuzz/Tests", swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ImageProcessingTests", dependencies: ["ImageProcessing", "ImageModel", "TestSupport"],

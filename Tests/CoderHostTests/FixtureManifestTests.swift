@@ -82,7 +82,7 @@ import Testing
     }
 
     private func isTool(_ name: String) -> Bool {
-        ["README.md", "manifest.json", "add-entry"].contains(name) || name.hasPrefix("recipes/")
+        ["README.md", "manifest.json", "add-entry"].contains(name) || name.hasPrefix("recipes/") || name.hasPrefix("found/")
             || name.hasSuffix("/recipes.txt") || name.hasSuffix(".recipe.txt")
     }
 }

@@ -53,6 +53,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
     private func open() throws(CoderError) -> Opened {
         if let opened { return opened }
         let isSequence = try Container.brands(session.source)
+        try ItemPieces.check(session.source)
         let reader = try AVIFReader(session.source, maxFrames: session.limits.maxFrames, threads: threads)
         let facts = try explained { () throws(CoderError) in try reader.parse() }
         let picture = try Picture(facts, session)
@@ -88,12 +89,14 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
                 throw .truncated()
             case .limitExceeded where error.limit?.name == "frames":
                 throw .limit("frames", allowed: session.limits.maxFrames, requested: session.limits.maxFrames + 1)
-            case .limitExceeded:
-                // Without a number in the message it is what libavif takes at most.
-                throw .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1)
-            default: throw error
+            default: throw Self.numbered(error)
             }
         }
+    }
+
+    /// A limit of libavif's own, which says no numbers: it is what it takes at most.
+    private static func numbered(_ error: CoderError) -> CoderError {
+        error.code == .limitExceeded ? .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1) : error
     }
 
     /// What Exif says, if its bytes are there already; nobody applies it.
@@ -169,6 +172,8 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
         let frame = max(0, next - 1)
         try require(frame, of: opened)
         if !hasReserved {
+            // Once more: there may be more to copy than when the boxes were read.
+            try ItemPieces.check(session.source)
             try session.host.reserve(bytes: picture.libraryMemory(frames: opened.info.frameCount ?? 1))
             hasReserved = true
         }
@@ -193,7 +198,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
                 }
             } catch {
                 decoded = nil
-                throw error
+                throw Self.numbered(error)
             }
             decoded = index
             index += 1

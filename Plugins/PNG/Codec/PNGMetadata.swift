@@ -9,6 +9,9 @@ final class PNGMetadata {
     /// The keyword of an XMP packet in iTXt (XMP specification part 3, 1.1.5).
     static let xmpKeyword = "XML:com.adobe.xmp"
 
+    /// What a byte of deflate can stand for at most (zlib, "Maximum Compression Factor").
+    private static let mostInflation = 1032
+
     private let source: ByteSource
     private let limits: DecodeLimits
     private let host: HostServices
@@ -57,6 +60,8 @@ final class PNGMetadata {
         if let profile { blobs.append(MetadataBlob(.icc, profile)) }
         // Each blob has its limit; all texts together have the same one, or a thousand small bombs would pass.
         var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : Int.max
+        // What was inflated only to be found too long, or broken, costs time all the same.
+        var vain = limits.maxMetadataBytes > 0 ? 4 * limits.maxMetadataBytes : Int.max
         for chunk in chunks {
             let isEarly = chunk.offset < data
             switch chunk.kind {
@@ -68,9 +73,14 @@ final class PNGMetadata {
             case .tEXt, .zTXt, .iTXt:
                 guard fits(chunk), intact(chunk) else { continue }
                 try host.checkCancellation()
-                guard let text = try unpack([chunks[0], chunk], with: { $0.text(at: 0) }) else { continue }
+                guard let text = try unpack([chunks[0], chunk], with: { $0.text(at: 0) }) else {
+                    vain -= min(limits.maxMetadataBytes, Self.mostInflation * chunk.length)
+                    if vain >= 0 { continue }
+                    complainOfText()
+                    return blobs
+                }
                 if text.bytes.count > room {
-                    complain("some text was left out: all of it is above the limit of \(limits.maxMetadataBytes) bytes")
+                    complainOfText()
                     return blobs
                 }
                 room -= text.bytes.count
@@ -80,6 +90,10 @@ final class PNGMetadata {
             }
         }
         return blobs
+    }
+
+    private func complainOfText() {
+        complain("some text was left out: all of it is above the limit of \(limits.maxMetadataBytes) bytes")
     }
 
     // MARK: Single chunks

@@ -6,7 +6,7 @@ import FuzzTargets
 ///     coderhost-fuzz bombs --write DIR              makes the files
 ///     coderhost-fuzz bombs --tool PATH --in DIR [--limits strict] [--milliseconds N]
 ///
-/// A line for each: name, verb, what it answered, milliseconds, mebibytes more than a harmless picture takes.
+/// A line for each: name, verb, what it answered, milliseconds of processor time, mebibytes more than a harmless picture takes.
 struct BombCommand {
     private let tool: String
     private let folder: String
@@ -54,7 +54,7 @@ struct BombCommand {
             return (-1, "", 0, 0)
         }
         let text = wholeFile(output) + wholeFile("\(folder)/errors")
-        return (report.status, String(decoding: text, as: UTF8.self), report.peakBytes, report.seconds)
+        return (report.status, String(decoding: text, as: UTF8.self), report.peakBytes, report.processorSeconds)
     }
 
     private mutating func judge(_ bomb: Bomb, _ verb: String) {

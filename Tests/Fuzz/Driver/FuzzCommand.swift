@@ -53,6 +53,16 @@ enum FuzzCommand {
 }
 
 extension FuzzTarget {
+    /// Ends the process at its third case and stays in its fifth, to see whether that is noticed.
+    static let planted = FuzzTarget("planted", seeds: { (0..<8).map { [UInt8($0)] } }) { bytes throws(Finding) in
+        switch bytes.first {
+        case 2: abort()
+        case 4: while true { usleep(1000) }
+        case 6: throw Finding("as it was meant to be")
+        default: break
+        }
+    }
+
     static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
 }
 

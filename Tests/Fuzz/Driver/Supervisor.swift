@@ -12,9 +12,8 @@ struct Supervisor {
     private let isIsolated: Bool
     private let ledger = Ledger()
 
-    /// Longer than any limit of time that the targets set.
-    private static let patience = 60
-    private static let addressSpace = 8 << 30
+    /// Seconds that a case may take; more than any limit of time that the targets set.
+    private let patience: Int
     /// After so many crashes the rest says nothing new.
     private static let mostCrashes = 20
 
@@ -22,7 +21,8 @@ struct Supervisor {
         self.kind = kind
         let named = switches.operands
         let all = kind == "mutate" ? FuzzTarget.coders : FuzzTarget.all
-        targets = named.isEmpty ? all : all.filter { named.contains($0.name) }
+        targets = named.isEmpty ? all : (all + [.planted]).filter { named.contains($0.name) }
+        patience = switches.number("--patience", 60)
         schedule = Schedule(targets)
         count = switches.number("--count", 1000)
         seed = switches.number("--seed", 1)
@@ -40,7 +40,7 @@ struct Supervisor {
             words += ["--ledger", "\(ledger.descriptor)"] + (keep.map { ["--keep", $0] } ?? []) + targets.map(\.name)
             var variables = ["SWIFT_BACKTRACE=enable=no", "CODERHOST_PRODUCTS=\(FuzzHost.products)"]
             if isIsolated { variables.append("CODERHOST_FUZZ_ISOLATED=yes") }
-            let end = Child(words, variables: variables).wait(patience: Self.patience) { ledger[Row.now] }
+            let end = Child(words, variables: variables).wait(patience: patience) { ledger[Row.now] }
             if end == .status(0) { break }
             crashes += 1
             let number = ledger[Row.now]

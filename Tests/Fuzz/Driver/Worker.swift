@@ -13,7 +13,7 @@ struct Worker {
     init(_ switches: Switches) {
         kind = switches["--kind"] ?? "run"
         let named = switches.operands
-        schedule = Schedule(FuzzTarget.all.filter { named.contains($0.name) })
+        schedule = Schedule((FuzzTarget.all + [.planted]).filter { named.contains($0.name) })
         seed = UInt64(switches.number("--seed", 1))
         cases = switches.number("--from", 0)..<switches.number("--count", 0)
         ledger = Ledger(descriptor: Int32(switches.number("--ledger", 0)))

@@ -7,9 +7,9 @@ extension FuzzTarget {
 
     /// The last part of a coder's id, and what one case costs.
     private static let formats: [(String, Int, (any Mutator)?)] = [
-        ("png", 4, nil), ("apng", 8, nil), ("gif", 4, nil), ("jpeg", 8, nil), ("webp", 8, nil), ("awebp", 16, nil), ("heif", 32, nil),
-        ("avif", 32, nil), ("farbfeld", 1, nil), ("pam", 1, nil),
-        ("pnm", 1, nil),
+        ("png", 2, PNGMutator()), ("apng", 3, PNGMutator()), ("gif", 2, GIFMutator()), ("jpeg", 3, JPEGMutator()),
+        ("webp", 3, RIFFMutator()), ("awebp", 4, RIFFMutator()), ("heif", 6, BoxMutator()), ("avif", 6, BoxMutator()),
+        ("farbfeld", 4, nil), ("pam", 4, nil), ("pnm", 4, nil),
     ]
 
     private static func coder(_ name: String, cost: Int, mutator: (any Mutator)?) -> FuzzTarget {

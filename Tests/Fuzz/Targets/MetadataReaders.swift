@@ -35,7 +35,7 @@ extension FuzzTarget {
         }
     }
 
-    static let icc = FuzzTarget("icc", cost: 8, seeds: profiles, mutator: ICCMutator()) { bytes throws(Finding) in
+    static let icc = FuzzTarget("icc", cost: 6, seeds: profiles, mutator: ICCMutator()) { bytes throws(Finding) in
         for (format, target) in [(PixelFormat.rgba8, PixelFormat.rgba8), (.gray8, .rgb8), (.rgb16, .rgb8)] {
             let profile = ColorProfile.icc(bytes)
             _ = profile.isHighDynamicRange

@@ -49,14 +49,6 @@ struct Child {
     }
 }
 
-/// Ends this process rather than take so much address space.
-func bound(addressSpace: Int) {
-    var limit = rlimit(rlim_cur: UInt(addressSpace), rlim_max: UInt(addressSpace))
-    _ = unsafe setrlimit(__rlimit_resource_t(9), &limit)
-    var none = rlimit(rlim_cur: 0, rlim_max: 0)
-    _ = unsafe setrlimit(__rlimit_resource_t(4), &none)
-}
-
 /// Seconds of processor time of this process's children.
 func childProcessorSeconds() -> Double {
     var usage = rusage()

@@ -99,18 +99,18 @@ extension Bomb {
         },
         Bomb("grid-of-itself.heic") { grid(heic, "hvc1", columns: 2, rows: 2, 512, 512, tiles: [1, 1, 1, 1]) },
         Bomb("grid-of-itself.avif") { grid(avif, "av01", columns: 2, rows: 2, 512, 512, tiles: [1, 1, 1, 1]) },
-        Bomb("extents-that-overlap.heic") { overlapping(heic, "hvc1") },
+        Bomb("extents-that-overlap.heic", .refusedWhenDecoded) { overlapping(heic, "hvc1") },
         Bomb("extents-that-overlap.avif") { overlapping(avif, "av01") },
-        Bomb("extent-of-eight-exabytes.heic") { endless(heic, "hvc1") },
+        Bomb("extent-of-eight-exabytes.heic", .refusedWhenDecoded) { endless(heic, "hvc1") },
         Bomb("extent-of-eight-exabytes.avif") { endless(avif, "av01") },
         Bomb("ten-thousand-boxes-deep.heic") { heic + nested(10_000, "meta") },
         Bomb("ten-thousand-boxes-deep.avif") { avif + nested(10_000, "moov") },
         Bomb("ten-thousand-property-boxes-deep.heic") {
             heic + fullBox("meta", picture, primary(), nested(10_000, "iprp"))
         },
-        Bomb("four-billion-items.heic") { crowd(heic) },
+        Bomb("four-billion-items.heic", .refusedWhenDecoded) { crowd(heic) },
         Bomb("four-billion-items.avif") { crowd(avif) },
-        Bomb("associations-without-end.heic") {
+        Bomb("associations-without-end.heic", .refusedWhenDecoded) {
             heic
                 + fullBox(
                     "meta", picture, primary(), items(entry(1, "hvc1")),
@@ -127,14 +127,14 @@ extension Bomb {
                         "iprp", box("ipco", repeated(size(64, 64), 100_000)),
                         fullBox("ipma", .big(1, 4), [0, 1, 1, 1])), locations([(1, [(24, 60)])])) + noise
         },
-        Bomb("references-without-end.heic") {
+        Bomb("references-without-end.heic", .refusedWhenDecoded) {
             heic
                 + fullBox(
                     "meta", picture, primary(), items(entry(1, "hvc1")), properties([size(64, 64), hvcC]),
                     fullBox("iref", repeated(box("thmb", .big(1, 2), .big(1, 2), .big(1, 2)), 100_000)),
                     locations([(1, [(24, 60)])])) + noise
         },
-        Bomb("brands-without-end.avif", .refused) {
+        Bomb("brands-without-end.avif") {
             box("ftyp", Array("avif".utf8), .big(0, 4), repeated(Array("avis".utf8), 1_000_000))
         },
         Bomb("box-of-eight-exabytes.heic") {

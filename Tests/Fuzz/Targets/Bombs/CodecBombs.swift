@@ -41,7 +41,7 @@ extension Bomb {
         Bomb("height-said-later.jpg") {
             jpeg(quantizers, frame(0xC0, 65_500, 0), tables, scan(), smallData, segment(0xDC, .big(65_500, 2)))
         },
-        Bomb("restarts-without-end.jpg", .refusedWhenDecoded) {
+        Bomb("restarts-without-end.jpg", .cheap) {
             jpeg(
                 quantizers, frame(0xC0, 4000, 4000), tables, segment(0xDD, .big(1, 2)), scan(),
                 repeated([0xFF, 0xD7], 1_000_000))

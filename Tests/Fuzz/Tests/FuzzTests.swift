@@ -1,0 +1,91 @@
+import FuzzTargets
+import TestSupport
+import Testing
+
+/// The driver, run as a process of its own: what crashes there is a failure here.
+private enum Driver {
+    static let path = "\(Repository.products)/coderhost-fuzz"
+
+    static func run(_ arguments: [String], timeout: Duration = .seconds(600)) throws -> CommandResult {
+        let result = try TestSupport.run(
+            [path] + arguments, environment: ["CODERHOST_PRODUCTS": Repository.products], timeout: timeout)
+        #expect(!result.timedOut, "the driver hung")
+        return result
+    }
+}
+
+extension CommandResult {
+    /// Lines of columns.
+    fileprivate var table: [[String]] {
+        stdout.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
+    }
+    fileprivate var findings: [[String]] { table.filter { $0.first == "finding" } }
+}
+
+/// Short runs, the same cases every time; `make fuzz` and `make prove` look for longer.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct `Bytes from strangers` {
+    @Test func `a run notices a crash, a case that never ends and a wrong answer, and keeps all three`() throws {
+        let kept = TemporaryDirectory()
+
+        let result = try Driver.run(["run", "planted", "--count", "8", "--keep", kept.path, "--patience", "1"])
+
+        #expect(result.status == 1)
+        #expect(result.findings.map { $0[2] } == ["case 2", "case 4", "case 6"])
+        #expect(readFile(kept.file("planted-1-2")) == [2])
+        #expect(readFile(kept.file("planted-1-4")) == [4])
+        #expect(readFile(kept.file("planted-1-6")) == [6])
+    }
+
+    @Test func `every target takes its own inputs and damaged ones`() throws {
+        let result = try Driver.run(["run", "--count", "24000"])
+
+        #expect(result.status == 0, "\(result.findings)")
+        let counted = result.table.filter { $0.count > 1 && $0[1].hasSuffix(" cases") && $0[0] != "total" }
+        #expect(Set(counted.map { $0[0] }) == Set(FuzzTarget.all.map(\.name)))
+        #expect(!counted.contains { $0[1] == "0 cases" })
+    }
+
+    @Test func `twenty thousand damaged pictures of every format are decoded or refused with a typed error`() throws {
+        let result = try Driver.run(["mutate", "--count", "20000", "--seed", "5"])
+
+        print(result.stdout)
+        #expect(result.status == 0, "\(result.findings)")
+        let total = try #require(result.table.last)
+        #expect(total[0] == "total" && total[1] == "20000 cases")
+        // Damage that is always refused at the first byte would show nothing.
+        for row in result.table where row[0] != "total" {
+            #expect(row[2] != "0 decoded" && row[3] != "0 refused", "\(row)")
+        }
+    }
+
+    @Test(arguments: Seeds.files("Fixtures/found").filter { $0.split(separator: "/").count == 4 })
+    func `what was found once is found no more`(file: String) throws {
+        let target = file.split(separator: "/")[2]
+
+        let result = try Driver.run(["case", String(target), "\(Repository.root)/\(file)"])
+
+        #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
+    }
+}
+
+/// Small files that ask for a lot; made when they are wanted.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct `Bombs` {
+    @Test func `are of every format, and have names of their own`() {
+        let suffixes = Set(Bomb.all.compactMap { $0.name.split(separator: ".").last })
+
+        #expect(Bomb.all.count >= 60)
+        #expect(suffixes == ["png", "gif", "jpg", "webp", "heic", "avif", "ppm", "pgm", "pbm", "pam", "ff"])
+        #expect(Set(Bomb.all.map(\.name)).count == Bomb.all.count)
+    }
+
+    @Test(arguments: ["default", "strict"])
+    func `cost the command one typed error and little memory`(profile: String) throws {
+        let folder = TemporaryDirectory()
+        #expect(try Driver.run(["bombs", "--write", folder.path]).status == 0)
+
+        let result = try Driver.run(["bombs", "--in", folder.path, "--limits", profile])
+
+        #expect(result.status == 0, "\(result.findings)")
+        #expect(result.table.count { $0.count == 5 && $0[0] != "total" } == 2 * Bomb.all.count)
+    }
+}
