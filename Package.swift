@@ -171,7 +171,8 @@ let package = Package(
         .target(
             name: "CoderWorkerShim", dependencies: ["CIsolationWire"], path: "Tests/CoderWorkerTests/Shim"),
         .testTarget(
-            name: "CoderWorkerTests", dependencies: ["CCoderPlugin", "CIsolationWire", "CoderWorkerShim", "TestSupport"],
+            name: "CoderWorkerTests",
+            dependencies: ["CCoderPlugin", "CIsolationWire", "CoderWorkerShim", "TestSupport"],
             exclude: ["Shim"], swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",

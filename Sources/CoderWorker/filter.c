@@ -152,7 +152,7 @@ void filter_loading(void) {
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
         on_call(never[i], TRAP);
     }
-    /* A filter sees no memory, so the new call's flags would be out of its sight; libraries fall back on the old one. */
+    /* A filter sees no memory, so the new call's flags are out of its sight; libraries fall back on the old one. */
     on_call(__NR_clone3, REFUSE(ENOSYS));
     unsigned short start = open_call(__NR_clone);
     load_argument(0);

