@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "worker.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,19 @@ static void serve(wire_message *message) {
     wire_send(ISO_REPLY, message->session, message->sequence, parts, count);
 }
 
-_Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int record) {
+/* Waits for a request; between sessions not for ever. */
+static void wait_for_request(uint32_t idle_seconds) {
+    if (idle_seconds == 0 || current.decoder || current.encoder) {
+        return;
+    }
+    struct pollfd host = {.fd = ISO_CONTROL_DESCRIPTOR, .events = POLLIN};
+    int limit = idle_seconds < 86400 ? (int)idle_seconds * 1000 : 86400000;
+    if (poll(&host, 1, limit) == 0) {
+        worker_exit(EXIT_GONE);
+    }
+}
+
+_Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int record, uint32_t idle_seconds) {
     shared_page = mmap(NULL, sizeof *shared_page, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
     if (shared_page == MAP_FAILED ||
         (socket != ISO_CONTROL_DESCRIPTOR && dup2(socket, ISO_CONTROL_DESCRIPTOR) != ISO_CONTROL_DESCRIPTOR)) {
@@ -75,6 +88,7 @@ _Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int re
     wire_send_descriptor(ISO_READY, 0, &ready, sizeof ready, -1);
     wire_message message;
     for (;;) {
+        wait_for_request(idle_seconds);
         wire_receive(&message);
         serve(&message);
         wire_drop(&message);

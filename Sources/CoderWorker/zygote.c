@@ -33,6 +33,7 @@
 /* ---- loading ---- */
 
 static int recording;
+static uint32_t idle_seconds;
 /* Entries of /proc/self/task, held open: nothing can be opened once the process is confined. */
 static int task_folder = -1;
 
@@ -102,6 +103,7 @@ static void serve_load(wire_message *message) {
     const char *folders = folders_behind(message, sizeof load, &length);
     int descriptor = load.path[0] ? -1 : wire_take(message, 0);
     recording = (load.flags & ISO_FLAG_RECORD) != 0;
+    idle_seconds = load.idle_seconds;
     prctl(PR_SET_NAME, load.name, 0, 0, 0);
     confine(&load, folders, length, descriptor);
     iso_loaded loaded = {.stage = ISO_STAGE_CONFINED, .error = {.size = sizeof loaded.error}};
@@ -168,7 +170,7 @@ static _Noreturn void become_child(int session, int shared, const iso_fork *fork
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    worker_run(session, shared, fork, recording);
+    worker_run(session, shared, fork, recording, idle_seconds);
 }
 
 static void serve_fork(wire_message *message) {
@@ -202,6 +204,15 @@ static void serve_fork(wire_message *message) {
     }
 }
 
+static int has_children(void) {
+    for (int i = 0; i < CHILD_LIMIT; i++) {
+        if (children[i].pid != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void bury_children(void) {
     int status;
     struct rusage usage;
@@ -229,7 +240,7 @@ static void serve_become(wire_message *message) {
     if (message->length > 0) {
         memcpy(&fork, wire_body(message, sizeof fork), sizeof fork);
     }
-    worker_run(ISO_CONTROL_DESCRIPTOR, wire_take(message, 0), &fork, recording);
+    worker_run(ISO_CONTROL_DESCRIPTOR, wire_take(message, 0), &fork, recording, idle_seconds);
 }
 
 /* ---- the loop ---- */
@@ -277,7 +288,13 @@ _Noreturn void zygote_run(void) {
         struct pollfd waiting[2] = {{.fd = ISO_CONTROL_DESCRIPTOR, .events = POLLIN},
                                     {.fd = guardian_pipe, .events = POLLIN}};
         bury_children();
-        if (ppoll(waiting, 2, NULL, &before) <= 0) {
+        struct timespec idle = {idle_seconds, 0};
+        int is_idle = idle_seconds > 0 && !has_children();
+        int ready = ppoll(waiting, 2, is_idle ? &idle : NULL, &before);
+        if (ready == 0 && is_idle) {
+            worker_exit(EXIT_GONE);
+        }
+        if (ready <= 0) {
             continue;
         }
         if (waiting[1].revents) {

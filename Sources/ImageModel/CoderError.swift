@@ -86,6 +86,8 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     public var limit: Limit?
     /// Coders that were asked before and passed, each with its reason.
     public var attempts: [String]
+    /// Whether it came from outside, so that the same once more may well work.
+    package var isPassing = false
 
     public init(
         _ code: Code, _ message: String, hint: String? = nil, coder: String? = nil, domain: String? = nil,

@@ -127,6 +127,8 @@ typedef struct iso_load {
     uint64_t data_bytes;      /* RLIMIT_DATA; 0 = none                                                     */
     uint32_t load_seconds;    /* processor time that loading may take, RLIMIT_CPU; 0 = none                */
     uint32_t max_descriptors; /* RLIMIT_NOFILE                                                             */
+    uint32_t idle_seconds;    /* after which a zygote without workers, or a worker without a session, ends; 0 = never */
+    uint32_t reserved;
     char     host_version[32];
     char     name[64];        /* of the file, for messages                                                 */
     char     path[4096];      /* empty: the descriptor                                                     */

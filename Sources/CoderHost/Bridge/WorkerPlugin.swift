@@ -11,13 +11,15 @@ struct WorkerPlugin {
     /// - Parameters:
     ///   - path: where the file stands, with no `descriptor`.
     ///   - folders: those the loader may read.
-    init(name: String, descriptor: Int32?, path: String, folders: [String], records: Bool = false) {
+    ///   - idleSeconds: after which a process that nobody asks anything ends by itself.
+    init(name: String, descriptor: Int32?, path: String, folders: [String], idleSeconds: Int, records: Bool = false) {
         self.descriptor = descriptor
         var load = iso_load()
         load.flags = records ? ISO_FLAG_RECORD : 0
         load.host_minor = UInt32(CPI_ABI_MINOR)
         load.load_seconds = 10
         load.max_descriptors = 64
+        load.idle_seconds = UInt32(clamping: idleSeconds)
         setWireText(&load.host_version, coderHostVersion)
         setWireText(&load.name, name)
         if descriptor == nil { setWireText(&load.path, path) }

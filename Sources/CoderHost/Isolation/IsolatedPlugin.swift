@@ -54,7 +54,7 @@ final class IsolatedPlugin: Sendable {
         while let idle = state.withLock({ state in
             state.idle.lastIndex { $0.dataBytes == dataBytes }.map { state.idle.remove(at: $0) }
         }) {
-            if idle.isUsable, idle.zygote.isUsable || idle.zygote.isAlone {
+            if idle.isStillThere {
                 idle.beginSession()
                 return idle
             }
@@ -123,7 +123,7 @@ final class IsolatedPlugin: Sendable {
         let isCopy = sealed.path != record.path
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
-            folders: LibraryResolver().folders(for: record), records: policy.recordsRefusals)
+            folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds, records: policy.recordsRefusals)
         do throws(ZygoteFailure) {
             let zygote = try Zygote(program, message)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }

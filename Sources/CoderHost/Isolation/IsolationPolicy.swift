@@ -34,6 +34,8 @@ public struct IsolationPolicy: Sendable, Hashable {
     public var maxWorkers: Int
     /// The program `coderhost-worker`; nil looks for it beside the executable and in the system's folders.
     public var workerPath: String?
+    /// Seconds after which a process that nobody asks anything ends by itself.
+    package var idleSeconds = 30
     /// Whether system calls that are refused without ending the plugin are recorded; for the conformance kit.
     package var recordsRefusals = false
 

@@ -83,6 +83,9 @@ final class Worker: @unchecked Sendable {
     /// Whether it may serve another session after this one.
     var mayServeAgain: Bool { sessions < plugin.sessionsPerWorker }
 
+    /// Whether a worker that waited for its next session has not ended meanwhile.
+    var isStillThere: Bool { isUsable && channel.receive(milliseconds: 0) == .nothing }
+
     /// Begins another session; the page is made ready for it.
     func beginSession() {
         sessions += 1
@@ -251,10 +254,15 @@ final class Worker: @unchecked Sendable {
         var error = CoderError(
             .pluginCrashed, "the plugin \(ending.text) while \(phase.text)",
             hint: "the picture may be made to do that; other formats are not touched")
+        if ending == .signal(SIGSYS) {
+            error.message = "the plugin tried something while \(phase.text) that the sandbox forbids"
+            error.hint = "a plugin that starts threads says so in its manifest (isolation.threads)"
+        }
         // Nobody but the system or a person ends a process that way.
         if ending == .signal(SIGKILL) {
             error.message = "the plugin's worker was killed while \(phase.text)"
             error.hint = "the system may be short of memory; try again"
+            error.isPassing = true
         } else {
             plugin.failed(.crash, during: phase.kind)
         }

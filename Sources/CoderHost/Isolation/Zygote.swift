@@ -119,18 +119,18 @@ final class Zygote: Sendable {
         _ number: UInt64, of plugin: IsolatedPlugin, dataBytes: Int, seconds: Int, threads: Bool
     ) throws(ZygoteFailure) -> Worker {
         guard let page = SharedPage() else { throw .unavailable("no memory for a worker: \(SystemError.last)") }
-        if isAlone { return try become(number, plugin, page, dataBytes) }
+        var request = iso_fork()
+        request.worker = number
+        request.data_bytes = UInt64(clamping: dataBytes)
+        request.cpu_seconds = UInt32(clamping: seconds)
+        request.threads = threads || isAlone ? 1 : 0
+        if isAlone { return try become(request, plugin, page, dataBytes) }
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
             throw .unavailable("no socket for a worker: \(error)")
         }
         let channel = WorkerChannel(descriptor: pair.own)
         defer { close(pair.theirs) }
-        var request = iso_fork()
-        request.worker = number
-        request.data_bytes = UInt64(clamping: dataBytes)
-        request.cpu_seconds = UInt32(clamping: seconds)
-        request.threads = threads ? 1 : 0
         let handle = try state.withLock { state throws(ZygoteFailure) -> ProcessHandle? in
             try Self.forked(&state, request, [pair.theirs, page.descriptor])
         }
@@ -180,23 +180,23 @@ final class Zygote: Sendable {
 
     /// Makes the zygote itself the worker.
     private func become(
-        _ number: UInt64, _ plugin: IsolatedPlugin, _ page: SharedPage, _ dataBytes: Int
+        _ request: iso_fork, _ plugin: IsolatedPlugin, _ page: SharedPage, _ dataBytes: Int
     ) throws(ZygoteFailure) -> Worker {
         let channel = try state.withLock { state throws(ZygoteFailure) -> WorkerChannel in
             guard state.isUsable else { throw .gone }
             state.isUsable = false
             var header = iso_header()
             header.type = UInt16(ISO_BECOME)
-            header.session = number
+            header.session = request.worker
             let channel = state.channel
-            let body: [UInt8] = []
+            let body = wireBytes(request)
             let sent = body.withSpan { body in
                 channel.send(header, body, descriptors: [page.descriptor], milliseconds: 1000)
             }
             guard sent == .sent else { throw .gone }
             return channel
         }
-        return Worker(number, plugin, self, channel, page, nil, dataBytes: dataBytes)
+        return Worker(request.worker, plugin, self, channel, page, nil, dataBytes: dataBytes)
     }
 
     /// Takes note of a worker that has ended; false for any other packet.

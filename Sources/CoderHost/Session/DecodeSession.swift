@@ -29,14 +29,27 @@ public final class DecodeSession {
         format = ranked.format
         self.source = source
         self.context = context
-        let decoder = try ranked.coder.makeDecoder(source, context)
-        info = try decoder.readHeader()
+        let (decoder, info) = try Self.again { () throws(CoderError) in
+            let decoder = try ranked.coder.makeDecoder(source, context)
+            return (decoder, try decoder.readHeader())
+        }
+        self.info = info
         try LimitCheck.examine(info, source, context.limits)
         pool = (decoder as? ImportedDecoder)?.pool ?? .shared
         sequence = FrameSequence(
             info, decoder, context, pool, isIncremental: ranked.descriptor.roles.contains(.incremental),
             isComplete: { source.isComplete }
         ) { () throws(CoderError) in try ranked.coder.makeDecoder(source, context) }
+    }
+
+    /// Does something once more that failed for a reason from outside: a worker that somebody killed.
+    private static func again<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
+        do throws(CoderError) {
+            return try body()
+        } catch {
+            guard error.isPassing else { throw error }
+            return try body()
+        }
     }
 
     /// Exif, XMP, ICC and so on, kept verbatim.
@@ -117,7 +130,10 @@ public final class DecodeSession {
         }
         // Later ones there may be all the same: what a coder counts is not always what it delivers.
         if info.frameCount == 1, index == 0 { return (frame, try decodeImage()) }
-        return (frame, try sequence.picture(of: index, keeping: wants, onTheWay: keep))
+        let pixels = try Self.again { () throws(CoderError) in
+            try sequence.picture(of: index, keeping: wants, onTheWay: keep)
+        }
+        return (frame, pixels)
     }
 
     /// How many frames are drawn to see frame `index`, which was met: 1 unless it costs a replay.
@@ -144,11 +160,13 @@ public final class DecodeSession {
     /// The pixels are those of the whole canvas, decoded into their final place. Orientation is not applied.
     /// - Throws: `.truncated` when the data ends too early, `.needsInput` while the source may grow; call again then.
     public func decodeImage(preferring wanted: PixelFormat? = nil) throws(CoderError) -> PixelBuffer {
-        guard try isWhole() else { return try sequence.picture(of: 0) }
-        let pixels = try begin(wanted, clean: false)
-        switch try fill(pixels, wantsPartial: false) {
-        case .complete: return pixels
-        case .partial: throw source.isComplete ? CoderError(.truncated, "the data ends too early") : .needsInput
+        try Self.again { () throws(CoderError) in
+            guard try isWhole() else { return try sequence.picture(of: 0) }
+            let pixels = try begin(wanted, clean: false)
+            switch try fill(pixels, wantsPartial: false) {
+            case .complete: return pixels
+            case .partial: throw source.isComplete ? CoderError(.truncated, "the data ends too early") : .needsInput
+            }
         }
     }
 

@@ -1,0 +1,130 @@
+import ImageModel
+import ImageProcessing
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CoderHost
+
+/// What becomes of a host whose plugins do their worst, each in a worker.
+@Suite struct `A faulty plugin in a worker` {
+    struct Fault: CustomTestStringConvertible {
+        let name: String
+        /// What may come of it; nil: the picture, because nothing of it reaches the host.
+        let code: CoderError.Code?
+        /// What the message says.
+        let says: String
+
+        init(_ name: String, _ code: CoderError.Code? = nil, _ says: String = "") {
+            self.name = name
+            self.code = code
+            self.says = says
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let faults = [
+        Fault("segfault", .pluginCrashed, "crashed (SIGSEGV) while it decoded"),
+        Fault("abort", .pluginCrashed, "crashed (SIGABRT) while it decoded"),
+        Fault("exit", .pluginCrashed, "ended the process (exit code 0) while it decoded"),
+        Fault("endless", .deadlineExceeded, "worker was ended"),
+        Fault("fork-bomb", .pluginCrashed, "tried"),
+        Fault("connects", .pluginCrashed, "socket"),
+        Fault("closes-descriptors", .pluginCrashed),
+        Fault("longjmp", .pluginCrashed),
+        Fault("lies-about-size", .pluginFault),
+        Fault("opens-files"), Fault("locale"), Fault("signals"), Fault("environment"), Fault("writes-output"),
+        Fault("umask"), Fault("leak"), Fault("crashes-at-exit"), Fault("keeps-memory"), Fault("rounding"),
+    ]
+
+    /// 2 x 1 pixels, see `Tests/ThirdParty/faulty/plugin.h`.
+    static let picture = ImageSource(
+        Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], name: "picture.flt")
+
+    static func host(
+        _ name: String, _ folder: TemporaryDirectory, as file: String = "libcoder-faulty.so"
+    ) throws -> CoderHost {
+        try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread"], into: folder.path, named: file)
+        var limits = DecodeLimits.default
+        limits.maxMilliseconds = 700
+        limits.maxDecodedBytes = 32 << 20
+        return testHost(
+            folder.path, Repository.products, limits: limits,
+            isolation: IsolationPolicy(.require, needed: []))
+    }
+
+    @Test(arguments: faults)
+    func `costs one error, and nothing else`(fault: Fault) throws {
+        let folder = TemporaryDirectory()
+        let host = try Self.host(fault.name, folder)
+        let before = ProcessState()
+        if let code = fault.code {
+            let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+            #expect(error.code == code, "\(error)")
+            #expect(error.message.contains(fault.says), "\(error)")
+            #expect(error.coder == "org.example.faulty")
+        } else {
+            #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
+        }
+        #expect(ProcessState() == before)
+        // Other formats go on.
+        let other = Fixture.valid("jpeg")[0]
+        #expect(try host.manager.decode(ImageSource(other.bytes)).info.size == other.expect?.size)
+    }
+
+    @Test func `is left alone after three crashes, and its formats are named in the error`() throws {
+        let folder = TemporaryDirectory()
+        let host = try Self.host("segfault", folder)
+        for _ in 0..<3 { #expect(throws: CoderError.self) { try host.manager.decode(Self.picture) } }
+        #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .quarantined)
+        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        #expect(error.code == .noCoder)
+        #expect(error.attempts.contains { $0.contains("quarantined") }, "\(error.attempts)")
+        host.quarantine.clear()
+        let again = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        #expect(again.code == .pluginCrashed)
+    }
+
+    @Test func `takes no other session of the same plugin with it`() throws {
+        let folder = TemporaryDirectory()
+        let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
+        let host = try Self.host("none", folder, as: file)
+        let session = try host.manager.openSession(Self.picture)
+        let other = try host.manager.openSession(Self.picture)
+        // Zygote, then the two workers.
+        let all = processes(named: file)
+        try #require(all.count >= 3, "\(all)")
+        killProcess(try #require(all.last))
+        // It begins anew, because nobody but the system ends a process that way.
+        #expect(try other.decodeImage().size == PixelSize(2, 1))
+        #expect(try session.decodeImage().size == PixelSize(2, 1))
+        // With the zygote all of its workers end, and the next session has new ones.
+        killProcess(all[all.count - 3])
+        #expect(throws: CoderError.self) { try session.decodeImage() }
+        #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
+    }
+
+    @Test func `that goes on after it was cancelled is ended`() throws {
+        let folder = TemporaryDirectory()
+        let host = try Self.host("endless", folder)
+        let context = Mutex<SessionContext?>(nil)
+        let outcome = Mutex<CoderError?>(nil)
+        sideBySide(2, threads: 2) { part in
+            if part == 0 {
+                do throws(CoderError) {
+                    let session = try host.manager.openSession(Self.picture)
+                    context.withLock { $0 = session.context }
+                    _ = try session.decodeImage()
+                } catch {
+                    outcome.withLock { $0 = error }
+                }
+            } else {
+                while context.withLock({ $0 == nil }) { pause(milliseconds: 1) }
+                pause(milliseconds: 30)
+                context.withLock { $0 }?.cancel()
+            }
+        }
+        #expect(outcome.withLock { $0?.code } == .cancelled)
+    }
+}
