@@ -101,7 +101,9 @@ final class FrameSequence {
             // A coder that goes on waiting would never come to an end.
             let error = error.code == .needsInput && nothingMoreComes ? CoderError.truncated() : error
             // What was asked of it is no fault of the file.
-            if ![.needsInput, .cancelled, .deadlineExceeded].contains(error.code) { end = .failure(error) }
+            if ![.needsInput, .cancelled, .deadlineExceeded].contains(error.code), !error.isPassing {
+                end = .failure(error)
+            }
             throw error
         }
         return timeline[wanted]
