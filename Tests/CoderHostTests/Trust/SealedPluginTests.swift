@@ -152,7 +152,7 @@ import Testing
     @Test func `stays where it finds its libraries`() throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-absent.so.3"], into: folder.path,
+            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-absent.so.3", "-fvisibility=default"], into: folder.path,
             named: "libcoderhost-absent.so.3")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
