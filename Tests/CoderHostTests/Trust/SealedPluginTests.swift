@@ -152,7 +152,8 @@ import Testing
     @Test func `stays where it finds its libraries`() throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbour.so.1", "-fvisibility=default"], into: folder.path,
+            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbour.so.1", "-fvisibility=default"],
+            into: folder.path,
             named: "libcoderhost-neighbour.so.1")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
