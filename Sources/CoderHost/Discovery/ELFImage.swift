@@ -25,8 +25,8 @@ package struct ELFImage {
     /// Libraries the loader has to find.
     package private(set) var needed: [String] = []
     package private(set) var runPath: [String] = []
-    /// Every value of the dynamic section by its tag, the last of each.
-    private(set) var dynamic: [UInt64: Int] = [:]
+    /// The dynamic section; of several entries with one tag the last counts.
+    private(set) var dynamic = Dynamic()
     /// Whether the dynamic string table holds this name, as it must for an exported symbol.
     package func mayExport(_ symbol: String) -> Bool {
         guard let strings = try? bytes(stringOffset, stringCount) else { return false }
@@ -42,6 +42,11 @@ package struct ELFImage {
     private(set) var segments: [Segment] = []
     private var stringOffset = 0
     private var stringCount = 0
+
+    struct Dynamic {
+        fileprivate(set) var entries: [(tag: UInt64, value: Int)] = []
+        subscript(tag: UInt64) -> Int? { entries.last { $0.tag == tag }?.value }
+    }
 
     struct Segment {
         var type: UInt32
@@ -185,7 +190,7 @@ package struct ELFImage {
             let value = int(table, at + 8)
             let tag = u64(table, at)
             if tag == 0 { break }  // DT_NULL: the loader stops here
-            self.dynamic[tag] = value
+            self.dynamic.entries.append((tag, value))
             switch tag {
             case 1: neededAt.append(value)  // DT_NEEDED
             case 5: stringAddress = value  // DT_STRTAB

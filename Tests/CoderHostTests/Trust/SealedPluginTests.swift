@@ -152,11 +152,12 @@ import Testing
     @Test func `stays where it finds its libraries`() throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-absent.so.3"], into: folder.path,
-            named: "libcoderhost-absent.so.3")
+            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbour.so.1", "-fvisibility=default"],
+            into: folder.path,
+            named: "libcoderhost-neighbour.so.1")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
-            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-absent.so.3"), "-Wl,-rpath,$ORIGIN"],
+            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-neighbour.so.1"), "-Wl,-rpath,$ORIGIN"],
             into: folder.path)
         let host = testHost(folder.path)
         let record = try #require(host.plugins.first)

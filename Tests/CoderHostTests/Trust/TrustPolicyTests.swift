@@ -86,11 +86,11 @@ import Testing
     @Test func `does not take a file's neighbours for vouched for`() throws {
         let (folder, trust) = (TemporaryDirectory(), TemporaryDirectory())
         try PluginBuilder.build(
-            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-absent.so.3"], into: folder.path,
-            named: "libcoderhost-absent.so.3")
+            "bad/absent.c", flags: ["-Wl,-soname,libcoderhost-neighbour.so.2"], into: folder.path,
+            named: "libcoderhost-neighbour.so.2")
         let path = try PluginBuilder.build(
             "bad/missing-library.c",
-            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-absent.so.3"), "-Wl,-rpath,$ORIGIN"],
+            flags: ["-Wl,--no-as-needed", folder.file("libcoderhost-neighbour.so.2"), "-Wl,-rpath,$ORIGIN"],
             into: folder.path)
         let hash = try contentHash(of: path)
         _ = try TrustStore(folders: [trust.path]).vouch(for: hash, plugin: "org.example.bad-plugin", path: path)
