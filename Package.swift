@@ -180,6 +180,9 @@ let package = Package(
             exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
+            name: "CoderConformanceTests", dependencies: ["CoderConformance", "CoderHost", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "ImageProcessing",

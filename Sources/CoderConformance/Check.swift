@@ -14,13 +14,15 @@ struct Check: Sendable {
     var needsOwnProcess = false
     /// Files cannot be read once the plugin is loaded.
     var refusesFiles = false
+    /// Whether the second of two processes has the plugin in a worker, and so may start one.
+    var usesWorker = false
     /// What a crash in this check means.
     var crash: Fault?
     var body: @Sendable (Workshop) throws(Stop) -> Void
 
     init(
         _ id: String, _ summary: String, needs: [String] = [], processes: Int = 1, isStatic: Bool = false,
-        needsOwnProcess: Bool = false, refusesFiles: Bool = false, crash: Fault? = nil,
+        needsOwnProcess: Bool = false, refusesFiles: Bool = false, usesWorker: Bool = false, crash: Fault? = nil,
         _ body: @escaping @Sendable (Workshop) throws(Stop) -> Void
     ) {
         self.id = id
@@ -30,6 +32,7 @@ struct Check: Sendable {
         self.isStatic = isStatic
         self.needsOwnProcess = needsOwnProcess
         self.refusesFiles = refusesFiles
+        self.usesWorker = usesWorker
         self.crash = crash
         self.body = body
     }

@@ -52,9 +52,12 @@ enum ConformanceCommand {
             return refuse("no shared memory is to be had", "look at /dev/shm and at memory limits", request)
         }
         var report = Report(request, file)
+        Interruption.listen()
         for check in checks {
             report.begin(check)
-            report.end(runner.run(check))
+            let result = runner.run(check)
+            if let signal = Interruption.signal { return 128 + signal }
+            report.end(result)
         }
         return report.finish()
     }

@@ -16,13 +16,17 @@ enum OneCheck {
         case .success(let file): manifest = file.manifest
         case .failure: Child.leave()
         }
-        let isConfined = board.confine(memory: memory, processorSeconds: request.timeout * 4)
+        // The worker confines itself, and nothing of the plugin runs in the process that starts it.
+        let isConfined =
+            !(check.usesWorker && request.process == 1)
+            && board.confine(memory: memory, processorSeconds: request.timeout * 4)
         let workshop = Workshop(
             path: request.plugin, manifest: manifest, effort: request.effort,
             samples: SampleArchive.unpack(shared.bytes), board: board, isConfined: isConfined
         ) { () throws(Stop) in
             if check.refusesFiles, kit_refuse_files() != 0 { throw .skip("system calls cannot be refused here") }
         }
+        workshop.process = request.process
         let stop = outcome(of: check, workshop)
         if !workshop.madeSamples.isEmpty { shared.bytes = SampleArchive.pack(workshop.madeSamples) }
         board.finish(Record.of(stop, note: workshop.note))

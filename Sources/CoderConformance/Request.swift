@@ -14,6 +14,8 @@ struct Request {
     var timeout = 60
     /// The check that this process is for.
     var one: String?
+    /// Which of its processes this is.
+    var process = 0
 
     struct Failure: Error {
         var message: String
@@ -36,6 +38,7 @@ struct Request {
             case "--only": only += try value(word).split(separator: ",").map(String.init)
             case "--sample": samples.append(try value(word))
             case "--one": one = try value(word)
+            case "--process": process = Int(try value(word)) ?? 0
             case "--effort":
                 let name = try value(word)
                 guard let known = Effort(rawValue: name) else { throw Failure(message: "--effort is quick or full") }

@@ -106,6 +106,20 @@ extension Rule {
             + "and executable, and its code is not changed when it is loaded.")
     static let sameBytes = Rule(
         "CoderHost.docc/CheckingAPlugin.md", "The same input gives the same output, every time and in every process.")
+    static let sealed = Rule(
+        "CoderHost.docc/CheckingAPlugin.md", "In a sealed process of its own a plugin gives the same bytes, without files, "
+            + "sockets and other processes.")
     static let latency = Rule(
         "CoderHost.docc/CheckingAPlugin.md", "A cancelled call comes back within 100 ms.")
+
+    /// All of them, to be held against the headers.
+    static let every: [Rule] = [
+        .size, .flags, .memoryOwner, .noEscape, .sticky, .error, .misuse, .truncated, .corrupt, .notMine, .limit,
+        .noMemory, .row, .byteCount, .imageFacts, .frameCount, .lossy, .frameRect, .frame, .duration, .source,
+        .readAt, .available, .write, .blob, .allocate, .release, .budget, .budgetRefused, .poll, .noDescriptor,
+        .ownLimits, .threads, .hostMinor, .session, .close, .header, .needInput, .offer, .offerEnd, .nextFrame,
+        .seek, .decode, .decoderGet, .options, .finish, .accept, .addBlob, .addFrame, .encoder, .unknownOption,
+        .table, .extensionID, .entry, .entryFails, .initialise, .quiesce, .concurrency, .reserved, .manifestEqual,
+        .roles, .signatures, .carries, .declaredThreads, .hygiene, .image, .sameBytes, .sealed, .latency,
+    ]
 }

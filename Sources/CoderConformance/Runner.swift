@@ -45,7 +45,7 @@ final class Runner {
 
     private func runApart(_ check: Check, _ result: inout CheckResult) {
         var notes: [String] = []
-        for _ in 0..<check.processes where result.verdict == .passed {
+        for process in 0..<check.processes where result.verdict == .passed {
             ticket &+= 1
             guard let board = Board(ticket: ticket), let folder = WorkFolder.make() else {
                 result.verdict = .skipped
@@ -53,7 +53,10 @@ final class Runner {
                 return
             }
             defer { WorkFolder.remove(folder) }
-            let arguments = ["--one", check.id, request.plugin, "--effort", request.effort.rawValue]
+            let arguments = [
+                "--one", check.id, request.plugin, "--effort", request.effort.rawValue,
+                "--timeout", "\(request.timeout)", "--process", "\(process)",
+            ]
             guard
                 let end = Child.run(
                     arguments, board: board, samples: shared, folder: folder, milliseconds: request.timeout * 1000)
@@ -67,11 +70,12 @@ final class Runner {
             judge(check, board, end, WorkFolder.entries(folder), &result, &notes)
             if check.id == "lifecycle.encode" { take(SampleArchive.unpack(shared.bytes)) }
         }
-        if result.verdict == .passed, let first = notes.first, let other = notes.first(where: { $0 != first }) {
-            _ = other
+        if result.verdict == .passed, let first = notes.first, notes.contains(where: { $0 != first }) {
             result.verdict = .failed
-            result.what = "two processes came to different results"
-            result.rule = .sameBytes
+            result.what =
+                check.usesWorker
+                ? "sealed it comes to other results than in process" : "two processes came to different results"
+            result.rule = check.usesWorker ? .sealed : .sameBytes
             result.remedy = "look for what depends on addresses, on time or on memory that is not set"
         }
     }

@@ -10,6 +10,8 @@ final class Workshop {
     let board: Board
     /// Whether system calls are refused here.
     let isConfined: Bool
+    /// Which of the check's processes this is.
+    var process = 0
     /// What is compared between the processes of a check.
     var note = ""
     /// Samples that were made here.

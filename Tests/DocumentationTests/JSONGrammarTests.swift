@@ -62,6 +62,15 @@ import Testing
         try check(["plugin", "new", "toy", "--json", "-o", place.file("toy")], "failure", status: 73)
     }
 
+    @Test func `holds for a plugin that is checked`() throws {
+        let place = TemporaryDirectory()
+        let bad = try PluginBuilder.build("faulty/segfault.c", into: place.path)
+
+        try check(["plugin", "check", "\(Repository.products)/libcoder-farbfeld.so", "--only", "surface", "--json"], "report")
+        try check(["plugin", "check", bad, "--only", "frames", "--json"], "report", status: 1)
+        try check(["plugin", "check", "--list", "--json"], "list")
+    }
+
     @Test func `holds for the frames of every picture`() throws {
         try check(["frames", "info", "--json"] + Fixture.valid.map(\.name), "animation")
         try check(["frames", "info", "--json", "--decode", "pictures/three-frames.gif"], "animation")

@@ -75,7 +75,8 @@ int kit_spawn(char *_Nullable const *_Nonnull arguments, int board, int samples,
 typedef struct kit_end {
     int32_t exit_status; /* -1 when a signal ended it */
     int32_t signal;
-    int32_t is_late;     /* it was killed because its time was up */
+    int32_t is_late;     /* it was ended because its time was up */
+    int32_t is_interrupted; /* it was ended because this process is to end */
     int32_t strays;      /* processes it left running; they are gone now */
     double  seconds;
     double  processor_seconds;

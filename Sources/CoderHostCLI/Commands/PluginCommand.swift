@@ -5,7 +5,7 @@ import ImageModel
 enum PluginCommand: Command {
     /// One file each, `Plugin<Verb>.swift`.
     private static let verbs: [any PluginVerb.Type] = [
-        PluginNew.self, PluginTrustVerb.self, PluginUntrustVerb.self, PluginEnableVerb.self,
+        PluginNew.self, PluginCheckVerb.self, PluginTrustVerb.self, PluginUntrustVerb.self, PluginEnableVerb.self,
         PluginDisableVerb.self, PluginSignVerb.self, PluginVerifyVerb.self, PluginKeygenVerb.self,
     ]
 

@@ -19,7 +19,7 @@ struct ProcessState: Equatable {
             defer { unsafe free(path) }
             return unsafe String(cString: path)
         } ?? ""
-        var action = unsafe sigaction()
+        var action = sigaction()
         unsafe sigaction(SIGTERM, nil, &action)
         termination = unsafe action.__sigaction_handler.sa_handler == nil
     }

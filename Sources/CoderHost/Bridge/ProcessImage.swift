@@ -1,0 +1,22 @@
+import Glibc
+
+/// The program that this process runs.
+package enum ProcessImage {
+    /// Runs another program in place of this one; comes back only when it cannot be started.
+    package static func replace(with command: [String]) -> SystemError {
+        var arguments = unsafe command.map { unsafe strdup($0) } + [nil]
+        unsafe execv(command[0], &arguments)
+        let error = SystemError.last
+        unsafe arguments.forEach { unsafe free($0) }
+        return error
+    }
+
+    /// Where a program stands that belongs to this one: beside it, or where `make install` puts what nobody calls.
+    package static func companion(_ name: String) -> String? {
+        guard let executable = executablePath, let slash = executable.lastIndex(of: "/") else { return nil }
+        let folder = executable[..<slash]
+        return ["\(folder)/\(name)", "\(folder)/../libexec/coderhost/\(name)"].first {
+            FileStatus.of($0)?.isRegular == true
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import TestSupport
+import Testing
+
+/// Plugins with one fault each, and the checks that have to find it; everything else must pass or be skipped.
+@Suite(.timeLimit(.minutes(15))) struct `The conformance kit finds` {
+    static let table: [(plugin: String, checks: Set<String>)] = [
+        ("abort", ["lifecycle.decode"]), ("closes-descriptors", ["state.descriptors"]), ("connects", ["state.network"]),
+        ("crashes-at-exit", ["state.exit"]), ("cut-is-fine", ["input.truncated"]),
+        ("different-pixels", ["determinism.decode"]), ("endless", ["lifecycle.decode"]),
+        ("environment", ["state.environment"]), ("every-extension", ["negotiation.ids"]), ("exit", ["lifecycle.decode"]),
+        ("exports-more", ["manifest.exports"]), ("forgets-errors", ["lifecycle.sticky"]),
+        ("fork-bomb", ["state.processes"]), ("ignores-cancel", ["cancel.decode", "cancel.encode"]),
+        ("ignores-limits", ["memory.budget"]), ("keeps-memory", ["memory.released"]), ("leak", ["memory.growth"]),
+        ("lies-about-size", ["frames.facts"]),
+        // The C library reads a file for a locale.
+        ("locale", ["state.locale", "state.files"]), ("longer-structs", ["negotiation.older-host"]),
+        ("longjmp", ["lifecycle.decode"]), ("lying-version", ["manifest.reports"]), ("more-threads", ["threads.count"]),
+        ("no-memory", ["memory.allocations"]), ("opens-files", ["state.files"]), ("past-the-end", ["surface.guards"]),
+        ("past-the-row", ["surface.guards"]), ("promises-metadata", ["roundtrip.metadata"]),
+        ("rounding", ["state.rounding"]), ("segfault", ["lifecycle.decode"]), ("signals", ["state.signals"]),
+        ("thread-stays", ["state.threads"]), ("umask", ["state.umask"]), ("unset-pixels", ["surface.every-pixel"]),
+        ("writes-output", ["state.output"]), ("wrong-signature", ["manifest.signatures"]),
+    ]
+
+    /// With a worker these are not the same as without: what a sealed process forbids is found there, too.
+    private static func isExpected(_ id: String, _ expected: Set<String>) -> Bool {
+        expected.contains(id) || id.hasPrefix("isolation.")
+    }
+
+    @Test(arguments: table.map(\.plugin))
+    func `the one fault of a plugin, and names it`(plugin: String) throws {
+        let folder = TemporaryDirectory()
+        let expected = try #require(Self.table.first { $0.plugin == plugin }).checks
+        let timeout = plugin == "endless" ? ["--timeout", "3"] : []
+
+        let verdicts = try Kit.verdicts([Kit.faulty(plugin, folder)] + timeout)
+
+        let bad = verdicts.filter(\.value.isBad)
+        for id in expected { #expect(bad[id] != nil, "\(id) does not find it") }
+        for (id, verdict) in bad {
+            #expect(Self.isExpected(id, expected), "\(id): \(verdict.what)")
+            #expect(!verdict.what.isEmpty && !verdict.rule.isEmpty && !verdict.remedy.isEmpty)
+        }
+    }
+
+    @Test func `every plugin of its folder, each listed once`() throws {
+        let names = try run(["ls", "\(Repository.root)/Tests/ThirdParty/faulty"]).stdout.split(separator: "\n")
+            .filter { $0.hasSuffix(".c") && $0 != "none.c" }.map { String($0.dropLast(2)) }
+
+        #expect(names.sorted() == Self.table.map(\.plugin).sorted())
+        #expect(names.count >= 12)
+    }
+
+    @Test func `nothing in the plugin that the others are made from`() throws {
+        let folder = TemporaryDirectory()
+
+        let verdicts = try Kit.verdicts([Kit.faulty("none", folder)])
+
+        #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
+        #expect(verdicts.values.filter { $0.word == "passed" }.count >= 60)
+    }
+
+    @Test func `the function that crashed, and the signal`() throws {
+        let folder = TemporaryDirectory()
+
+        let verdict = try #require(
+            try Kit.verdicts([Kit.faulty("segfault", folder), "--only", "lifecycle.decode"])["lifecycle.decode"])
+
+        #expect(verdict.word == "crashed")
+        #expect(verdict.call == "decode" && verdict.signal == "SIGSEGV")
+    }
+
+    @Test func `a plugin that hangs by the time it takes`() throws {
+        let folder = TemporaryDirectory()
+
+        let verdicts = try Kit.verdicts(
+            [Kit.faulty("endless", folder), "--only", "lifecycle.decode", "--timeout", "2"])
+
+        #expect(verdicts["lifecycle.decode"]?.word == "hung")
+        #expect(verdicts["lifecycle.decode"]?.call == "decode")
+    }
+}
