@@ -27,7 +27,7 @@ enum FuzzCommand {
                 save(seed, to: "\(switches.operands.last ?? ".")/\(target.name)-\(index)")
             }
         #if FUZZER
-            case "libfuzzer": exit(LibFuzzer.run(switches.operands))
+            case "libfuzzer": exit(LibFuzzer.run(Array(CommandLine.arguments.dropFirst(2))))
         #endif
         default: usage()
         }
