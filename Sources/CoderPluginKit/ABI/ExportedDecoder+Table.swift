@@ -110,7 +110,7 @@ extension ExportedDecoder {
         do throws(CoderError) {
             let session = unsafe try ExportedDecoder(
                 ExportedCoder.find(coder), options: CoderOptions(options), limits: DecodeLimits(limits),
-                host: HostServices(services))
+                host: HostServices(services, memory: DecodeLimits(limits).maxDecodedBytes))
             unsafe decoder.pointee = session.lend()
             return CPI_OK
         } catch let failure {

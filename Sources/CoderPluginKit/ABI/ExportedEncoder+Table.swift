@@ -75,7 +75,8 @@ extension ExportedEncoder {
         unsafe encoder.pointee = nil
         do throws(CoderError) {
             let session = unsafe try EncoderSession(
-                options: CoderOptions(options), limits: DecodeLimits(limits), host: HostServices(services))
+                options: CoderOptions(options), limits: DecodeLimits(limits),
+                host: HostServices(services, memory: DecodeLimits(limits).maxDecodedBytes))
             unsafe encoder.pointee = try ExportedEncoder(ExportedCoder.find(coder), session: session).lend()
             return CPI_OK
         } catch let failure {

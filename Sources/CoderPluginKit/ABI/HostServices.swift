@@ -5,17 +5,31 @@ public import ImageModel
 // A struct over a pointer that is valid as long as the session; sessions are not Sendable, and neither is this.
 @safe public struct HostServices {
     private let services: UnsafePointer<cpi_services>?
+    private let account: Account
+
+    /// What was reserved so far, so that a refusal can say how much would have been too much.
+    private final class Account {
+        let allowed: Int
+        var reserved = 0
+
+        init(allowed: Int) { self.allowed = allowed }
+    }
 
     /// Services that agree to everything, for tests.
-    public init() { unsafe services = nil }
+    public init() {
+        unsafe services = nil
+        account = Account(allowed: 0)
+    }
 
     /// Services that the host lends; `services` stays valid as long as the session.
     ///
+    /// - Parameter memory: bytes that the session may reserve; 0 for no limit.
     /// - Throws: `.misuse`.
     @unsafe
-    init(_ services: UnsafePointer<cpi_services>) throws(CoderError) {
+    init(_ services: UnsafePointer<cpi_services>, memory: Int = 0) throws(CoderError) {
         let _: cpi_services = unsafe try copyIn(services, least: FirstSize.services)
         unsafe self.services = services
+        account = Account(allowed: memory)
     }
 
     /// Throws when the caller gave up or time ran out; ask at least every 64 rows.
@@ -59,8 +73,12 @@ public import ImageModel
     public func reserve(bytes: Int) throws(CoderError) {
         guard let services = unsafe services else { return }
         if unsafe services.pointee.budget(services.pointee.ctx, Int64(bytes)) != CPI_OK {
-            throw CoderError(.limitExceeded, "the coder's own memory would pass its limit")
+            // The host may count pixels, too.
+            let (sum, overflow) = account.reserved.addingReportingOverflow(bytes)
+            let requested = overflow ? .max : max(sum, account.allowed + 1)
+            throw .limit("memory", allowed: account.allowed, requested: requested)
         }
+        account.reserved += bytes
     }
 
     /// - Source: `CCoderPlugin/layout.c`.
