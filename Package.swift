@@ -145,7 +145,7 @@ let package = Package(
             name: "FuzzTargets", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
         .executableTarget(
-            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets"], path: "Tests/Fuzz/Driver",
+            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets", "ImageModel"], path: "Tests/Fuzz/Driver",
             swiftSettings: strict, linkerSettings: fuzzer),
         .testTarget(
             name: "FuzzTests",
