@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test tsan install uninstall bench clean
+.PHONY: help setup run build test tsan fuzz prove install uninstall bench clean
 # Two targets in one command line would be two builds at once.
 .NOTPARALLEL:
 
@@ -50,6 +50,12 @@ uninstall: ## remove what `make install` put under PREFIX
 
 bench: build ## measure against the plain C libraries
 	@Tests/Benchmarks/run.sh
+
+fuzz: setup ## look for inputs that crash, TIME=60 seconds for each TARGET=…, with libFuzzer (builds everything once more)
+	@Tests/Fuzz/fuzz.sh $(or $(TIME),60) $(TARGET)
+
+prove: build ## keep the promises: a million damaged inputs, bombs, cancels; one table (ROWS=… for some of them)
+	@Tests/Prove/run.sh $(ROWS)
 
 clean: ## remove everything that was built
 	rm -rf .build

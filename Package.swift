@@ -80,6 +80,16 @@ let rooms = [
     room("AVIF", "avif", libraries: ["avif", "yuv"]),
 ]
 
+/// Set by `make fuzz`: libFuzzer without its main function, and what plugins take from the executable then.
+let fuzzer = Context.environment["CODERHOST_FUZZER"].map { archive in
+    [
+        LinkerSetting.unsafeFlags([
+            "-use-ld=lld", "-Xlinker", "--whole-archive", "-Xlinker", archive, "-Xlinker", "--no-whole-archive",
+            "-Xlinker", "--export-dynamic", "-lstdc++", "-lm",
+        ])
+    ]
+}
+
 let package = Package(
     name: "coderhost",
     products: [
@@ -147,8 +157,8 @@ let package = Package(
             name: "FuzzTargets", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/Fuzz/Targets", swiftSettings: strict),
         .executableTarget(
-            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets"], path: "Tests/Fuzz/Driver",
-            swiftSettings: strict),
+            name: "FuzzDriver", dependencies: ["CoderHost", "FuzzTargets", "ImageModel"], path: "Tests/Fuzz/Driver",
+            swiftSettings: strict, linkerSettings: fuzzer),
         .testTarget(
             name: "FuzzTests",
             dependencies: ["CoderHost", "CoderHostCLI", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport"],

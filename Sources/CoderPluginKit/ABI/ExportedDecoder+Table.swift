@@ -114,7 +114,7 @@ extension ExportedDecoder {
             let session = unsafe try ExportedDecoder(
                 ExportedCoder.find(coder),
                 options: CoderOptions(options, known: ExportedCoder.optionKeys(of: coder)), limits: DecodeLimits(limits),
-                host: HostServices(services))
+                host: HostServices(services, memory: DecodeLimits(limits).maxDecodedBytes))
             unsafe decoder.pointee = session.lend()
             return CPI_OK
         } catch let failure {

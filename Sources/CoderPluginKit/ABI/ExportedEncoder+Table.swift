@@ -79,7 +79,8 @@ extension ExportedEncoder {
         do throws(CoderError) {
             let session = unsafe try EncoderSession(
                 options: CoderOptions(options, known: ExportedCoder.optionKeys(of: coder)),
-                limits: DecodeLimits(limits), host: HostServices(services))
+                limits: DecodeLimits(limits),
+                host: HostServices(services, memory: DecodeLimits(limits).maxDecodedBytes))
             unsafe encoder.pointee = try ExportedEncoder(ExportedCoder.find(coder), session: session).lend()
             return CPI_OK
         } catch let failure {

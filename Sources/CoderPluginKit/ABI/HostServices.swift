@@ -5,24 +5,32 @@ public import ImageModel
 // A struct over a pointer that is valid as long as the session; sessions are not Sendable, and neither is this.
 @safe public struct HostServices {
     private let services: UnsafePointer<cpi_services>?
-    private let ledger = Ledger()
+    private let account: Account
 
     /// What the session reported and did not give back yet; copies of the services share it.
-    private final class Ledger {
-        var bytes = 0
+    private final class Account {
+        let allowed: Int
+        var reserved = 0
+
+        init(allowed: Int) { self.allowed = allowed }
     }
 
     /// Services that agree to everything, for tests.
-    public init() { unsafe services = nil }
+    public init() {
+        unsafe services = nil
+        account = Account(allowed: 0)
+    }
 
     /// Services that the host lends; `services` stays valid as long as the session.
     ///
+    /// - Parameter memory: bytes that the session may reserve; 0 for no limit.
     /// - Throws: `.misuse`.
     @unsafe
-    init(_ services: UnsafePointer<cpi_services>) throws(CoderError) {
+    init(_ services: UnsafePointer<cpi_services>, memory: Int = 0) throws(CoderError) {
         let raw = unsafe try copyIn(services, least: FirstSize.services)
         try checkFlags(unsafe raw.flags, of: "services")
         unsafe self.services = services
+        account = Account(allowed: memory)
     }
 
     /// Throws when the caller gave up or time ran out; ask at least every 64 rows.
@@ -66,14 +74,17 @@ public import ImageModel
     public func reserve(bytes: Int) throws(CoderError) {
         guard let services = unsafe services else { return }
         if unsafe services.pointee.budget(services.pointee.ctx, Int64(bytes)) != CPI_OK {
-            throw CoderError(.limitExceeded, "the coder's own memory would pass its limit")
+            // The host may count pixels, too.
+            let (sum, overflow) = account.reserved.addingReportingOverflow(bytes)
+            let requested = overflow ? .max : max(sum, account.allowed + 1)
+            throw .limit("memory", allowed: account.allowed, requested: requested)
         }
-        ledger.bytes += bytes
+        account.reserved += bytes
     }
 
     /// Gives back what the session reported and a failure, or its end, kept it from giving back.
     func settle() {
-        if ledger.bytes != 0 { try? reserve(bytes: -ledger.bytes) }
+        if account.reserved != 0 { try? reserve(bytes: -account.reserved) }
     }
 
     /// - Source: `CCoderPlugin/layout.c`.

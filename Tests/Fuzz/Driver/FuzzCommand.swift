@@ -8,6 +8,7 @@ import Glibc
 ///     coderhost-fuzz mutate [--count N] [--seed S] [--keep DIR] [--isolated]  all formats through the host
 ///     coderhost-fuzz case TARGET FILE…                                       one input again, in this process
 ///     coderhost-fuzz bombs …                                                  see BombCommand
+///     coderhost-fuzz cancel …                                                 see CancelCommand
 ///     coderhost-fuzz seeds TARGET DIR                                        writes the seeds as files
 @main
 enum FuzzCommand {
@@ -20,6 +21,7 @@ enum FuzzCommand {
         case "run", "mutate": exit(Supervisor(verb, switches).run() ? 0 : 1)
         case "work": Worker(switches).run()
         case "bombs": exit(BombCommand.run(switches) ? 0 : 1)
+        case "cancel": exit(CancelCommand(switches).run() ? 0 : 1)
         case "case": again(switches)
         case "seeds":
             guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }
@@ -27,7 +29,7 @@ enum FuzzCommand {
                 save(seed, to: "\(switches.operands.last ?? ".")/\(target.name)-\(index)")
             }
         #if FUZZER
-            case "libfuzzer": exit(LibFuzzer.run(switches.operands))
+            case "libfuzzer": exit(LibFuzzer.run(Array(CommandLine.arguments.dropFirst(2))))
         #endif
         default: usage()
         }

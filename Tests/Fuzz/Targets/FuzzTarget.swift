@@ -40,8 +40,8 @@ public struct FuzzTarget: Sendable {
         return bytes
     }
 
-    /// Every target; what a worker process answers is read by one of them when there are workers.
-    public static let all: [FuzzTarget] = hostReaders + metadataReaders + coders
+    /// Every target, the readers of a worker's messages among the first where there are workers.
+    public static let all: [FuzzTarget] = hostReaders + metadataReaders + pipeline + coders
 }
 
 /// What must not be: an answer that makes no sense, or two answers to one question.

@@ -43,8 +43,14 @@ package enum FuzzHost {
         return path ?? "."
     }()
 
-    package static let host = CoderHost(
-        configuration: HostConfiguration(
-            directories: [.init(products, origin: .argument)], administrationDirectories: [], followsChanges: false))
+    /// Whether every plugin is to run in a process of its own.
+    package static let isIsolated = environment("CODERHOST_FUZZ_ISOLATED") != nil
+
+    package static let host: CoderHost = {
+        // Isolation is switched on and off here.
+        let configuration = HostConfiguration(
+            directories: [.init(products, origin: .argument)], administrationDirectories: [], followsChanges: false)
+        return CoderHost(configuration: configuration)
+    }()
     package static var manager: CodersManager { host.manager }
 }

@@ -58,6 +58,13 @@ extension CommandResult {
         }
     }
 
+    @Test func `a decode that is cancelled at any moment gives everything back`() throws {
+        let result = try Driver.run(["cancel", "--count", "50", "--side", "320"])
+
+        #expect(result.status == 0, "\(result.stdout)")
+        #expect(result.table.last?.contains("0 wrong") == true)
+    }
+
     @Test(arguments: Seeds.files("Fixtures/found").filter { $0.split(separator: "/").count == 4 })
     func `what was found once is found no more`(file: String) throws {
         let target = file.split(separator: "/")[2]

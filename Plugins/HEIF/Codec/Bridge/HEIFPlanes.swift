@@ -59,6 +59,13 @@ internal import ImageModel
 }
 
 extension CoderError {
+    /// The numbers in "Image size 70000x0 exceeds the maximum image size 4096x4096"; nil where there are none.
+    private static func limit(_ message: String) -> Limit? {
+        let numbers = message.split { !$0.isWholeNumber }.compactMap { UInt64($0) }
+        guard let most = numbers.max(), let allowed = numbers.last, most > allowed else { return nil }
+        return Limit(name: message.hasPrefix("Image size") ? "side" : "libheif", allowed: allowed, requested: most)
+    }
+
     /// Says in our words what libheif said.
     static func heif(_ error: heif_shim_error) -> CoderError {
         let message = unsafe withUnsafeBytes(of: error.message) {
@@ -75,6 +82,6 @@ extension CoderError {
             }
         return CoderError(
             code, message.isEmpty ? "the coded data is damaged" : message, domain: "libheif",
-            feature: code == .unsupportedFeature ? message : nil)
+            feature: code == .unsupportedFeature ? message : nil, limit: code == .limitExceeded ? limit(message) : nil)
     }
 }
