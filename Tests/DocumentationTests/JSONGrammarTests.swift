@@ -14,7 +14,9 @@ import Testing
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
         // The verbs of frames and plugin have a section each; thumbnail has that of convert.
-        let name = ["frames", "plugin"].contains(words[0]) ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
+        let name =
+            ["frames", "plugin"].contains(words[0])
+            ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
         let section = "## coderhost \(name) --json"
         for line in lines {
             let document = try JSONParser.parse(Array(line.utf8))
@@ -60,7 +62,8 @@ import Testing
         let place = TemporaryDirectory()
         let bad = try PluginBuilder.build("faulty/segfault.c", into: place.path)
 
-        try check(["plugin", "check", "\(Repository.products)/libcoder-farbfeld.so", "--only", "surface", "--json"], "report")
+        try check(
+            ["plugin", "check", "\(Repository.products)/libcoder-farbfeld.so", "--only", "surface", "--json"], "report")
         try check(["plugin", "check", bad, "--only", "frames", "--json"], "report", status: 1)
         try check(["plugin", "check", "--list", "--json"], "list")
     }
