@@ -34,6 +34,8 @@ enum Catalogue {
             if found.isEmpty { return .failure(UnknownCheck(word: word)) }
             ids.formUnion(found.map(\.id))
         }
+        // Its pictures are what the others work with.
+        if all.contains(where: { ids.contains($0.id) && !$0.isStatic }) { ids.insert("lifecycle.encode") }
         var isGrowing = true
         while isGrowing {
             let needed = all.filter { ids.contains($0.id) }.flatMap(\.needs)

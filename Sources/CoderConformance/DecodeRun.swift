@@ -113,12 +113,14 @@ struct DecodeRun {
         guard let info = try header() else { return outcome }
         outcome.info = info
         if let objection = info.native.objection {
-            throw .fault("read_header reports a pixel format that does not exist (\(objection))", .imageFacts,
+            throw .fault(
+                "read_header reports a pixel format that does not exist (\(objection))", .imageFacts,
                 try: "fill info->native with a format of cpi/image.h")
         }
         // What a host checks before it takes memory.
         guard info.width > 0, info.height > 0 else {
-            throw .fault("read_header reports \(info.width) x \(info.height) pixels", .imageFacts,
+            throw .fault(
+                "read_header reports \(info.width) x \(info.height) pixels", .imageFacts,
                 try: "answer CPI_CORRUPT for a picture without pixels")
         }
         guard Int(info.width) * Int(info.height) <= DecodeSetup.maxPixels else {

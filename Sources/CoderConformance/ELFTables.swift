@@ -17,7 +17,8 @@ struct ELFTables {
         for index in 0..<number(56, 2) {
             let at = table + index * 56
             guard at >= 0, at + 56 <= bytes.count else { return nil }
-            segments.append((number(at, 4), number(at + 4, 4), number(at + 8, 8), number(at + 16, 8), number(at + 32, 8)))
+            segments.append(
+                (number(at, 4), number(at + 4, 4), number(at + 8, 8), number(at + 16, 8), number(at + 32, 8)))
         }
         if let part = segments.first(where: { $0.type == 2 }) {
             for at in stride(from: part.offset, to: part.offset + part.count, by: 16) {

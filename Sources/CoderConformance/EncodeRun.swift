@@ -97,7 +97,8 @@ extension Workshop {
             if take(answer) { return }
             if answer.status == CPI_END { break }
             if let objection = format.objection {
-                throw .fault("accept offers a pixel format that does not exist (\(objection))", .accept,
+                throw .fault(
+                    "accept offers a pixel format that does not exist (\(objection))", .accept,
                     try: "offer formats of cpi/image.h")
             }
             offers.append(format)

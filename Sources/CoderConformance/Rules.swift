@@ -20,7 +20,8 @@ extension Rule {
     static let noMemory = Rule("cpi/status.h", "an allocation failed")
 
     static let row = Rule(
-        "cpi/image.h", "Bytes behind the last pixel of a row belong to somebody else (the surface may be a part of a "
+        "cpi/image.h",
+        "Bytes behind the last pixel of a row belong to somebody else (the surface may be a part of a "
             + "larger canvas): a plugin neither reads nor writes them.")
     static let byteCount = Rule("cpi/image.h", "bytes that may be touched from `pixels` on")
     static let imageFacts = Rule("cpi/image.h", "The facts of a picture: what read_header tells the host")
@@ -56,7 +57,8 @@ extension Rule {
     static let session = Rule(
         "cpi/decoder.h", "One-shot decoding of a still: open, set_source, read_header, next_frame, decode, close.")
     static let close = Rule("cpi/decoder.h", "Ends a session in whatever state it is; the pointer is dead afterwards.")
-    static let header = Rule("cpi/decoder.h", "Reads up to the facts of the whole picture and takes no memory for pixels.")
+    static let header = Rule(
+        "cpi/decoder.h", "Reads up to the facts of the whole picture and takes no memory for pixels.")
     static let needInput = Rule(
         "cpi/decoder.h", "CPI_NEED_INPUT is an ordinary answer, and the work done so far is kept.")
     static let offer = Rule("cpi/decoder.h", "Offers pixel format number `index`, best first (0 is the native one).")
@@ -64,20 +66,26 @@ extension Rule {
     static let nextFrame = Rule(
         "cpi/decoder.h", "Cheap: pixel data that nobody asked for is skipped, not decoded.")
     static let seek = Rule(
-        "cpi/decoder.h", "Arranges that next_frame answers frame *index, or an earlier one that has to be decoded first")
-    static let decode = Rule("cpi/decoder.h", "Decodes the current frame into request->surface, which has an offered format.")
+        "cpi/decoder.h", "Arranges that next_frame answers frame *index, or an earlier one that has to be decoded first"
+    )
+    static let decode = Rule(
+        "cpi/decoder.h", "Decodes the current frame into request->surface, which has an offered format.")
     static let decoderGet = Rule("cpi/decoder.h", "NULL for every id it does not know.")
-    static let options = Rule("cpi/decoder.h", "`services` and `limits` stay valid until close, `options` only during the call.")
+    static let options = Rule(
+        "cpi/decoder.h", "`services` and `limits` stay valid until close, `options` only during the call.")
 
     static let finish = Rule("cpi/encoder.h", "Only CPI_OK means that the output is complete.")
     static let accept = Rule("cpi/encoder.h", "Says which pixel format number `index`, best first, it takes")
-    static let addBlob = Rule("cpi/encoder.h", "Hands over metadata to embed; the bytes are valid only during the call.")
+    static let addBlob = Rule(
+        "cpi/encoder.h", "Hands over metadata to embed; the bytes are valid only during the call.")
     static let addFrame = Rule(
-        "cpi/encoder.h", "Encodes one frame from a surface in the agreed format; the pixels are valid only during the call.")
+        "cpi/encoder.h",
+        "Encodes one frame from a surface in the agreed format; the pixels are valid only during the call.")
     static let encoder = Rule("cpi/encoder.h", "pixels to bytes, frame by frame; a whole animation is never in memory.")
 
     static let unknownOption = Rule(
-        "cpi/option.h", "A coder that does not know the key ignores it; without this bit it answers "
+        "cpi/option.h",
+        "A coder that does not know the key ignores it; without this bit it answers "
             + "CPI_INVALID_ARGUMENT.")
     static let table = Rule(
         "cpi/extension.h", "The reader refuses a table whose tag is not the hash of the id it asked for")
@@ -94,20 +102,25 @@ extension Rule {
     static let roles = Rule("cpi/plugin.h", "equal to the manifest's")
 
     // Rules that stand in the documentation and not in a header.
-    static let signatures = Rule("CoderHost.docc/Manifest.md", "any of them; without one only a file's extension speaks "
+    static let signatures = Rule(
+        "CoderHost.docc/Manifest.md",
+        "any of them; without one only a file's extension speaks "
             + "for the format")
     static let carries = Rule("CoderHost.docc/Manifest.md", "what the encoder can carry")
     static let declaredThreads = Rule("CoderHost.docc/Manifest.md", "threads the plugin may start for one session")
     static let hygiene = Rule(
-        "CoderHost.docc/CheckingAPlugin.md", "A plugin is a guest in somebody else's process: it leaves the process as "
+        "CoderHost.docc/CheckingAPlugin.md",
+        "A plugin is a guest in somebody else's process: it leaves the process as "
             + "it found it.")
     static let image = Rule(
-        "CoderHost.docc/CheckingAPlugin.md", "A plugin file needs neither an executable stack nor memory that is writable "
+        "CoderHost.docc/CheckingAPlugin.md",
+        "A plugin file needs neither an executable stack nor memory that is writable "
             + "and executable, and its code is not changed when it is loaded.")
     static let sameBytes = Rule(
         "CoderHost.docc/CheckingAPlugin.md", "The same input gives the same output, every time and in every process.")
     static let sealed = Rule(
-        "CoderHost.docc/CheckingAPlugin.md", "In a sealed process of its own a plugin gives the same bytes, without files, "
+        "CoderHost.docc/CheckingAPlugin.md",
+        "In a sealed process of its own a plugin gives the same bytes, without files, "
             + "sockets and other processes.")
     static let latency = Rule(
         "CoderHost.docc/CheckingAPlugin.md", "A cancelled call comes back within 100 ms.")

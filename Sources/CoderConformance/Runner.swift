@@ -26,7 +26,8 @@ final class Runner {
         {
             result.verdict = .skipped
             result.what =
-                verdicts[missing] == .skipped ? "\(missing) was skipped" : "\(missing) did not pass, so this says nothing"
+                verdicts[missing] == .skipped
+                ? "\(missing) was skipped" : "\(missing) did not pass, so this says nothing"
         } else if request.isInProcess {
             InProcess.run(check, self, &result)
         } else {

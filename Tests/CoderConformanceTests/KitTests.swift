@@ -114,7 +114,8 @@ import Testing
     }
 
     @Test func `escapes what XML has no way to write`() {
-        #expect(JUnitReport.escaped("a<b & \"c\" 'd'\u{1}\n") == "a&lt;b &amp; &quot;c&quot; &apos;d&apos;\u{FFFD}&#10;")
+        #expect(
+            JUnitReport.escaped("a<b & \"c\" 'd'\u{1}\n") == "a&lt;b &amp; &quot;c&quot; &apos;d&apos;\u{FFFD}&#10;")
     }
 
     @Test func `leaves nothing behind`() throws {

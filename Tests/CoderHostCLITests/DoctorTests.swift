@@ -10,7 +10,7 @@ import ImageProcessing
         #expect(result.stdout.contains("\nPlugin folders, first to last:\n"))
         #expect(result.stdout.contains(" 0 with a problem\n"))
         #expect(result.stdout.contains("/usr/lib/coderhost/plugins/1  (system)"))
-        #expect(result.stdout.contains("Isolation: none"))
+        #expect(result.stdout.contains("\nIsolation (--isolation): auto; "))
     }
 
     @Test func `names the file, the reason and the remedy of a broken plugin, and ends with 69`() throws {

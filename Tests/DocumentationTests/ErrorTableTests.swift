@@ -10,7 +10,7 @@ import Testing
     private static let codes: [CoderError.Code] = [
         .unrecognizedFormat, .noCoder, .notMine, .corrupt, .truncated, .needsInput, .unsupportedFeature, .limitExceeded,
         .invalidArgument, .misuse, .cancelled, .deadlineExceeded, .outOfMemory, .inputOutput, .notFound, .cannotCreate,
-        .pluginRefused, .pluginFault,
+        .pluginRefused, .pluginFault, .pluginCrashed, .isolationUnavailable,
     ]
 
     private static let statuses: [String: cpi_status] = [

@@ -66,7 +66,8 @@ import Testing
         let place = TemporaryDirectory()
         let bad = try PluginBuilder.build("faulty/segfault.c", into: place.path)
 
-        try check(["plugin", "check", "\(Repository.products)/libcoder-farbfeld.so", "--only", "surface", "--json"], "report")
+        try check(
+            ["plugin", "check", "\(Repository.products)/libcoder-farbfeld.so", "--only", "surface", "--json"], "report")
         try check(["plugin", "check", bad, "--only", "frames", "--json"], "report", status: 1)
         try check(["plugin", "check", "--list", "--json"], "list")
     }

@@ -12,8 +12,9 @@ struct Demonstration {
         let script = """
             umask 022
             prefix=usr/local
-            mkdir -p tree/Fixtures tree/Tests/ThirdParty $prefix/bin $prefix/lib/coderhost/plugins/1 $prefix/lib/pkgconfig
+            mkdir -p tree/Fixtures tree/Tests/ThirdParty $prefix/bin $prefix/libexec/coderhost $prefix/lib/coderhost/plugins/1 $prefix/lib/pkgconfig
             cp '\(products)/coderhost' $prefix/bin
+            cp '\(products)/coderhost-worker' $prefix/libexec/coderhost
             cp '\(products)'/libcoder-{apng,avif,{,a}webp,farbfeld,gif,heif,jpeg,png}.so $prefix/lib/coderhost/plugins/1
             cd '\(Repository.root)'
             cp -r Sources/CCoderPlugin/include "$OLDPWD/$prefix"

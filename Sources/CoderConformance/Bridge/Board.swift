@@ -34,7 +34,9 @@ import Glibc
 
     /// The board that the parent handed over; its descriptor is closed.
     static func inherited() -> Board? {
-        guard let map = unsafe kit_map(KIT_BOARD_DESCRIPTOR, UInt64(MemoryLayout<kit_board>.size), 1) else { return nil }
+        guard let map = unsafe kit_map(KIT_BOARD_DESCRIPTOR, UInt64(MemoryLayout<kit_board>.size), 1) else {
+            return nil
+        }
         close(KIT_BOARD_DESCRIPTOR)
         return unsafe Board(map.assumingMemoryBound(to: kit_board.self))
     }

@@ -38,7 +38,8 @@ enum Child {
         guard child >= 0 else { return nil }
         let end = kit_wait(child, Int32(clamping: milliseconds))
         return ChildEnd(
-            exitStatus: end.exit_status < 0 ? nil : Int(end.exit_status), signal: end.signal == 0 ? nil : Int(end.signal),
+            exitStatus: end.exit_status < 0 ? nil : Int(end.exit_status),
+            signal: end.signal == 0 ? nil : Int(end.signal),
             isLate: end.is_late != 0, strays: Int(end.strays), seconds: end.seconds,
             processorSeconds: end.processor_seconds, output: content(out), errors: content(errors))
     }

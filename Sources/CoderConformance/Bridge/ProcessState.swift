@@ -15,10 +15,11 @@ import Glibc
 
     init() {
         locale = unsafe setlocale(LC_ALL, nil).map { unsafe String(cString: $0) } ?? ""
-        folder = unsafe getcwd(nil, 0).map { path in
-            defer { unsafe free(path) }
-            return unsafe String(cString: path)
-        } ?? ""
+        folder =
+            unsafe getcwd(nil, 0).map { path in
+                defer { unsafe free(path) }
+                return unsafe String(cString: path)
+            } ?? ""
         environment = Self.environment()
         limits = Self.limits()
         descriptors = Self.descriptors()

@@ -48,7 +48,8 @@ struct Answer {
             answer.allowed = raw.limit_allowed
             answer.requested = raw.limit_requested
             if raw.code != status {
-                answer.objection = "\(name) answered \(statusName(status)), its error has the code \(statusName(raw.code))"
+                answer.objection =
+                    "\(name) answered \(statusName(status)), its error has the code \(statusName(raw.code))"
             } else if !message.ends || !fixedText(raw.domain).ends || !fixedText(raw.feature).ends {
                 answer.objection = "\(name): a text of its error does not end within its field"
             } else if message.text.isEmpty {

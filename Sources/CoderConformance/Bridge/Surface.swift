@@ -110,7 +110,9 @@ struct SurfaceLayout {
         }
         if !layout.isAtEnd, height > 0 {
             let end = unsafe first + (height - 1) * stride + rowBytes
-            if let at = unsafe firstChange(end, region.end) { return "byte \(at) behind the last pixel of the last row" }
+            if let at = unsafe firstChange(end, region.end) {
+                return "byte \(at) behind the last pixel of the last row"
+            }
         }
         return nil
     }
@@ -127,7 +129,9 @@ extension cpi_pixel_format {
     /// Why it is no format of the contract; nil when it is one.
     var objection: String? {
         if channelCount == 0 { return "channels \(channels)" }
-        if numeric == CPI_NUMERIC_UNORM { if bits != 8 && bits != 16 { return "unorm of \(bits) bits" } } else if numeric
+        if numeric == CPI_NUMERIC_UNORM {
+            if bits != 8 && bits != 16 { return "unorm of \(bits) bits" }
+        } else if numeric
             == CPI_NUMERIC_FLOAT
         {
             if bits != 16 && bits != 32 { return "float of \(bits) bits" }

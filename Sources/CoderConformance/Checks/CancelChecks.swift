@@ -7,7 +7,8 @@ enum CancelChecks {
     private static let patience: UInt64 = 400_000_000
 
     static let decoding = Check(
-        "cancel.decode", "a decoder comes back soon, says CPI_CANCELLED and can be closed", needs: ["lifecycle.decode", "memory.released"]
+        "cancel.decode", "a decoder comes back soon, says CPI_CANCELLED and can be closed",
+        needs: ["lifecycle.decode", "memory.released"]
     ) { workshop throws(Stop) in
         try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
             let whole = try workshop.decode(coder, bytes)
@@ -23,7 +24,8 @@ enum CancelChecks {
     }
 
     static let encoding = Check(
-        "cancel.encode", "an encoder comes back soon, says CPI_CANCELLED and can be closed", needs: ["lifecycle.encode", "memory.released"]
+        "cancel.encode", "an encoder comes back soon, says CPI_CANCELLED and can be closed",
+        needs: ["lifecycle.encode", "memory.released"]
     ) { workshop throws(Stop) in
         try workshop.eachEncoder { coder throws(Stop) in
             var setup = EncodeSetup()

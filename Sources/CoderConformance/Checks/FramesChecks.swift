@@ -28,14 +28,20 @@ enum FramesChecks {
         let outcome = try workshop.decode(coder, bytes, setup) { session throws(Stop) in
             try offers(session, coder)
             for _ in 0..<2 where session.nextFrame().0.status != CPI_END {
-                throw .fault("\(coder.id): next_frame answers no CPI_END behind the last frame", .nextFrame,
+                throw .fault(
+                    "\(coder.id): next_frame answers no CPI_END behind the last frame", .nextFrame,
                     try: "it stays behind the last frame")
             }
         }
-        if let failure = outcome.failure { throw .fault("\(coder.id): \(failure.text)", .session, try: "decode it all") }
-        if let objection = outcome.objection { throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error") }
+        if let failure = outcome.failure {
+            throw .fault("\(coder.id): \(failure.text)", .session, try: "decode it all")
+        }
+        if let objection = outcome.objection {
+            throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error")
+        }
         if let overrun = outcome.overrun {
-            throw .fault("\(coder.id) wrote behind the end of \(overrun), or changed its size", .size,
+            throw .fault(
+                "\(coder.id) wrote behind the end of \(overrun), or changed its size", .size,
                 try: "copy min(size, sizeof own) bytes")
         }
         guard let info = outcome.info else { return }
@@ -57,7 +63,9 @@ enum FramesChecks {
         }
         for (index, frame) in outcome.frames.enumerated() {
             let rect = frame.info.rect
-            if Int(frame.info.index) != index { throw wrong("frame \(index) says that it is \(frame.info.index)", .frame) }
+            if Int(frame.info.index) != index {
+                throw wrong("frame \(index) says that it is \(frame.info.index)", .frame)
+            }
             if frame.info.blend > CPI_BLEND_OVER || frame.info.disposal > CPI_DISPOSAL_PREVIOUS {
                 throw wrong("frame \(index) has the blend \(frame.info.blend), disposal \(frame.info.disposal)", .frame)
             }
@@ -82,9 +90,12 @@ enum FramesChecks {
                 if index == 0 { throw .fault("\(coder.id) offers no format", .offer, try: "offer the native one") }
                 return
             }
-            if answer.isFailure { throw .fault("\(coder.id): \(answer.text)", .offer, try: "answer CPI_END at the end") }
+            if answer.isFailure {
+                throw .fault("\(coder.id): \(answer.text)", .offer, try: "answer CPI_END at the end")
+            }
             if let objection = offer.format.objection {
-                throw .fault("\(coder.id) offers a format that does not exist (\(objection))", .offer,
+                throw .fault(
+                    "\(coder.id) offers a format that does not exist (\(objection))", .offer,
                     try: "offer formats of cpi/image.h")
             }
         }
@@ -117,7 +128,8 @@ enum FramesChecks {
                 }
             }
             if session.nextFrame().0.status != CPI_END {
-                throw .fault("\(coder.id): there are more frames when none is decoded", .nextFrame,
+                throw .fault(
+                    "\(coder.id): there are more frames when none is decoded", .nextFrame,
                     try: "skip what decode would have read")
             }
         }
@@ -139,13 +151,15 @@ enum FramesChecks {
                 let surface = Surface(info.native, width: Int(frame.rect.width), height: Int(frame.rect.height))
                 let answer = session.decode(surface)
                 if answer.status != CPI_OK {
-                    throw .fault("\(coder.id), decoding a frame again: \(answer.text)", .decode,
+                    throw .fault(
+                        "\(coder.id), decoding a frame again: \(answer.text)", .decode,
                         try: "begin with the first row again")
                 }
                 pictures.append(surface.pixels)
             }
             if let place = Difference.first([pictures[0]], [pictures[1]]) {
-                throw .fault("\(coder.id), decoding a frame again: other pixels, \(place)", .decode,
+                throw .fault(
+                    "\(coder.id), decoding a frame again: other pixels, \(place)", .decode,
                     try: "begin with the first row again")
             }
         }
@@ -154,8 +168,11 @@ enum FramesChecks {
     static let order = Check(
         "frames.order", "frames in any order have the pixels they have in theirs", needs: needs
     ) { workshop throws(Stop) in
-        try workshop.eachPicture([.animation, .given, .small], where: \.decodesAnimations, otherwise: "no coder has "
-            + "the role animation") { coder, bytes throws(Stop) in
+        try workshop.eachPicture(
+            [.animation, .given, .small], where: \.decodesAnimations,
+            otherwise: "no coder has "
+                + "the role animation"
+        ) { coder, bytes throws(Stop) in
             let wanted = try workshop.decode(coder, bytes).frames
             let services = Services(limits: DecodeSetup.roomyLimits)
             guard let session = Decoding(coder, services, workshop.board), wanted.count > 1 else { return }
@@ -170,7 +187,8 @@ enum FramesChecks {
                     throw .skip("\(coder.id) has no seek_frame; the host begins again by itself")
                 }
                 if answer.isFailure || from > UInt32(index) {
-                    throw .fault("\(coder.id), asked for frame \(index): \(answer.text), from \(from)", .seek,
+                    throw .fault(
+                        "\(coder.id), asked for frame \(index): \(answer.text), from \(from)", .seek,
                         try: "answer this frame or an earlier one")
                 }
                 for step in Int(from)...index {
@@ -190,7 +208,8 @@ enum FramesChecks {
                 }
             }
             if let (answer, from) = session.seek(1_000_000), !answer.isFailure, from >= UInt32(wanted.count) {
-                throw .fault("\(coder.id): seek_frame promises frame \(from) of \(wanted.count)", .seek,
+                throw .fault(
+                    "\(coder.id): seek_frame promises frame \(from) of \(wanted.count)", .seek,
                     try: "answer an error for a frame that is not there")
             }
         }
@@ -199,7 +218,8 @@ enum FramesChecks {
     static let reduced = Check(
         "frames.reduced", "sizes that the decoder reduces to are as promised", needs: needs
     ) { workshop throws(Stop) in
-        try workshop.eachPicture([.large, .given, .small], where: \.reduces, otherwise: "no coder has the role reduce") {
+        try workshop.eachPicture([.large, .given, .small], where: \.reduces, otherwise: "no coder has the role reduce")
+        {
             coder, bytes throws(Stop) in
             for divisor in [1, 2, 3, 7, 1000] as [UInt32] {
                 let services = Services(limits: DecodeSetup.roomyLimits)
@@ -225,7 +245,8 @@ enum FramesChecks {
                 let isFull = width == info.width && height == info.height
                 let done = session.decode(surface, reduced: isFull ? (0, 0) : (width, height))
                 if done.status != CPI_OK || surface.strayWrite != nil {
-                    throw .fault("\(coder.id), reduced to \(width) x \(height): \(done.text)", .decode,
+                    throw .fault(
+                        "\(coder.id), reduced to \(width) x \(height): \(done.text)", .decode,
                         try: "fill a surface of the size that reduced_size answered")
                 }
             }

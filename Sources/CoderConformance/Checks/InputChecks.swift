@@ -20,7 +20,9 @@ enum InputChecks {
                 bytes.count, first: workshop.effort.pick(96, 1024), more: workshop.effort.pick(64, 1000))
             for length in lengths {
                 let cut = try workshop.decode(coder, Array(bytes.prefix(length)))
-                if let objection = cut.objection { throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error") }
+                if let objection = cut.objection {
+                    throw .fault("\(coder.id): \(objection)", .error, try: "fill cpi_error")
+                }
                 guard let failure = cut.failure else {
                     // What is missing may be nothing that the pixels need.
                     if cut.pixels == whole.pixels { continue }
@@ -114,8 +116,11 @@ enum InputChecks {
     static let partial = Check(
         "input.partial", "parts are shown while bytes arrive, and the whole is the same", needs: needs
     ) { workshop throws(Stop) in
-        try workshop.eachPicture([.large, .given, .small], where: \.isIncremental, otherwise: "no coder has the role "
-            + "incremental") { coder, bytes throws(Stop) in
+        try workshop.eachPicture(
+            [.large, .given, .small], where: \.isIncremental,
+            otherwise: "no coder has the role "
+                + "incremental"
+        ) { coder, bytes throws(Stop) in
             let whole = try workshop.decode(coder, bytes)
             var setup = DecodeSetup()
             setup.kind = .growing
@@ -145,7 +150,8 @@ enum InputChecks {
                     let outcome = try workshop.decode(coder, bytes, setup)
                     let whole = try workshop.decode(coder, bytes)
                     if let place = outcome.failure?.text ?? Difference.first(whole.pixels, outcome.pixels) {
-                        throw .fault("\(coder.id), with CPI_SOURCE_READER: \(place)", .readAt,
+                        throw .fault(
+                            "\(coder.id), with CPI_SOURCE_READER: \(place)", .readAt,
                             try: "use read_at when source->bytes is NULL")
                     }
                 }

@@ -29,7 +29,9 @@ enum IsolationChecks {
         "isolation.encode", "in a sealed process a picture becomes the same file",
         needs: ["lifecycle.encode", "determinism.processes"], processes: 2, usesWorker: true
     ) { workshop throws(Stop) in
-        if !workshop.manifest.coders.contains(where: { $0.roles.contains(.encode) }) { throw .skip("no coder encodes stills") }
+        if !workshop.manifest.coders.contains(where: { $0.roles.contains(.encode) }) {
+            throw .skip("no coder encodes stills")
+        }
         let host = try host(workshop)
         var digest = Digest()
         var judged = 0

@@ -54,7 +54,8 @@ enum LifecycleChecks {
                     try: "try it with the file alone: coderhost info FILE")
             }
             if outcome.frames.isEmpty {
-                throw .fault("\(coder.id) answers CPI_END before the first frame", .nextFrame, try: "a still has frame 0")
+                throw .fault(
+                    "\(coder.id) answers CPI_END before the first frame", .nextFrame, try: "a still has frame 0")
             }
         }
     }
@@ -157,7 +158,8 @@ enum LifecycleChecks {
             policy.stopsAtPoll = 0
             for (what, data, policy) in [
                 ("foreign bytes", Array("no picture at all, however one looks at it".utf8), Services.Policy()),
-                ("half a picture", Array(bytes.prefix(bytes.count / 2)), Services.Policy()), ("a cancel", bytes, policy),
+                ("half a picture", Array(bytes.prefix(bytes.count / 2)), Services.Policy()),
+                ("a cancel", bytes, policy),
             ] {
                 let services = Services(policy, limits: DecodeSetup.roomyLimits)
                 guard let session = Decoding(coder, services, workshop.board) else { return }
@@ -195,7 +197,8 @@ enum LifecycleChecks {
             }
             func refuse(_ answer: Answer, _ when: String) throws(Stop) {
                 if answer.status >= 0 {
-                    throw .fault("\(coder.id): \(answer.call) answered \(statusName(answer.status)) \(when)", .misuse,
+                    throw .fault(
+                        "\(coder.id): \(answer.call) answered \(statusName(answer.status)) \(when)", .misuse,
                         try: "answer CPI_MISUSE")
                 }
             }
@@ -248,7 +251,8 @@ enum LifecycleChecks {
                     info.native, width: Int(frame.info.rect.width), height: Int(frame.info.rect.height))
                 let answer = session.decode(surface)
                 if answer.status != CPI_OK || surface.pixels != frame.pixels {
-                    throw .fault("\(coder.id), of two sessions that are open at a time: \(answer.text), or other pixels",
+                    throw .fault(
+                        "\(coder.id), of two sessions that are open at a time: \(answer.text), or other pixels",
                         .concurrency, try: "keep everything of a session in the session")
                 }
             }
@@ -267,7 +271,8 @@ enum LifecycleChecks {
             _ = session?.open()
             _ = plugin.quiesce()
             if let place = Difference.first(wanted, try workshop.decode(coder, bytes).pixels) {
-                throw .fault("\(coder.id) decodes otherwise after quiesce: \(place)", .quiesce,
+                throw .fault(
+                    "\(coder.id) decodes otherwise after quiesce: \(place)", .quiesce,
                     try: "give back only what can be rebuilt")
             }
         }

@@ -23,7 +23,8 @@ enum LimitChecks {
                 guard let failure = try workshop.decode(coder, bytes, setup).failure else { continue }
                 if failure.status != CPI_LIMIT {
                     throw .fault(
-                        "\(coder.id), with \(name) below the picture's: \(failure.text)", .limit, try: "answer CPI_LIMIT")
+                        "\(coder.id), with \(name) below the picture's: \(failure.text)", .limit,
+                        try: "answer CPI_LIMIT")
                 }
                 if failure.limitID != id || failure.requested < failure.allowed + 1 || failure.requested != actual {
                     throw .fault(

@@ -21,7 +21,8 @@ enum ManifestChecks {
     ) { workshop throws(Stop) in
         let elf = try tables(workshop)
         if elf.hasExecutableStack {
-            throw .fault("its stack would be executable", .image, try: "assemble with .note.GNU-stack, or -z noexecstack")
+            throw .fault(
+                "its stack would be executable", .image, try: "assemble with .note.GNU-stack, or -z noexecstack")
         }
         if elf.hasWritableCode {
             throw .fault("a segment is writable and executable", .image, try: "do not link with -N")
@@ -94,11 +95,13 @@ enum ManifestChecks {
         if let fault = plugin.faults.first { throw .fault(fault, .reserved, try: "correct cpi_plugin") }
         for coder in plugin.coders {
             if let fault = coder.tableFaults.first {
-                throw .fault("\(coder.id): \(fault)", .size, try: "fill .size and every function that is not CPI_NULLABLE")
+                throw .fault(
+                    "\(coder.id): \(fault)", .size, try: "fill .size and every function that is not CPI_NULLABLE")
             }
             if coder.decodes != (coder.roles & CPI_CODER_DECODE != 0) {
                 throw .fault(
-                    coder.decodes ? "\(coder.id) has a decoder but not its role" : "\(coder.id) has no decoder for its role",
+                    coder.decodes
+                        ? "\(coder.id) has a decoder but not its role" : "\(coder.id) has no decoder for its role",
                     .roles, try: "correct .roles or .decoder")
             }
             let encodes = coder.roles & (CPI_CODER_ENCODE | CPI_CODER_ENCODE_ANIMATION) != 0

@@ -22,7 +22,8 @@ enum MemoryChecks {
                 try: "call budget with the negative number when the memory is free")
         }
         if let call = meter.afterClose {
-            throw .fault("\(coder.id), \(place): \(call) was called after close", .close, try: "end everything in close")
+            throw .fault(
+                "\(coder.id), \(place): \(call) was called after close", .close, try: "end everything in close")
         }
     }
 
@@ -58,7 +59,8 @@ enum MemoryChecks {
         func judge(_ coder: Subject.Coder, _ number: Int, _ failure: Answer?, isSame: Bool) throws(Stop) {
             if failure == nil, !isSame {
                 throw .fault(
-                    "\(coder.id) answers CPI_OK and something else although allocation \(number) was refused", .allocate,
+                    "\(coder.id) answers CPI_OK and something else although allocation \(number) was refused",
+                    .allocate,
                     try: "answer CPI_NO_MEMORY")
             }
             if let failure, failure.status != CPI_NO_MEMORY, failure.status != CPI_LIMIT {

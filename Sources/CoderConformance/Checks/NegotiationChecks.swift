@@ -58,7 +58,8 @@ enum NegotiationChecks {
             let then = try other.decode(coder, bytes, setup)
             try judge(coder, then.failure, then.overrun)
             if let place = Difference.first(now, then.pixels) {
-                throw .fault("\(coder.id) decodes to other pixels with \(host): \(place)", .size,
+                throw .fault(
+                    "\(coder.id) decodes to other pixels with \(host): \(place)", .size,
                     try: "treat what is missing as absent and ignore what is unknown")
             }
         }
@@ -84,8 +85,9 @@ enum NegotiationChecks {
         ]
         var dice = Dice(1)
         for _ in 0..<64 {
-            let letters = (0..<1 + dice.below(20)).map { _ in "abcdefghijklmnopqrstuvwxyz.-/0123456789%"
-                .randomLetter(&dice)
+            let letters = (0..<1 + dice.below(20)).map { _ in
+                "abcdefghijklmnopqrstuvwxyz.-/0123456789%"
+                    .randomLetter(&dice)
             }
             unknown.append("org.example.\(String(letters))/\(1 + dice.below(3))")
         }
@@ -101,11 +103,13 @@ enum NegotiationChecks {
             for id in known {
                 guard let answer = get(id), !answer.isNull else { continue }
                 if answer.tag != ExtensionAnswer.tag(of: id) {
-                    throw .fault("\(who) answers \(id) with a table of another id", .table, try: "set .tag to cpi_tag(id)")
+                    throw .fault(
+                        "\(who) answers \(id) with a table of another id", .table, try: "set .tag to cpi_tag(id)")
                 }
                 if answer.size < MemoryLayout<cpi_table>.size + 8 || answer.revision != 1 {
                     throw .fault(
-                        "\(who) answers \(id) with a table of \(answer.size) bytes, revision \(answer.revision)", .table,
+                        "\(who) answers \(id) with a table of \(answer.size) bytes, revision \(answer.revision)",
+                        .table,
                         try: "set .size and .rev")
                 }
             }
@@ -134,7 +138,8 @@ enum NegotiationChecks {
             guard let described = workshop.manifest(of: coder.id) else { continue }
             func open(_ encoding: Bool, _ options: [OptionValue]) -> Answer? {
                 if encoding {
-                    guard let session = Encoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board) else {
+                    guard let session = Encoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board)
+                    else {
                         return nil
                     }
                     defer { session.close() }
@@ -210,7 +215,8 @@ enum NegotiationChecks {
                         throw .fault(
                             isDemand
                                 ? "\(coder.id) ignores an unknown demand in the flags of \(place)"
-                                : "\(coder.id) refuses an unknown hint in the flags of \(place): \(answer.text)", .flags,
+                                : "\(coder.id) refuses an unknown hint in the flags of \(place): \(answer.text)",
+                            .flags,
                             try: "look at flags & 0xffff0000 only")
                     }
                 }

@@ -62,7 +62,8 @@ enum RoundTripChecks {
                 try: "try the file in another program, to see which side is wrong")
         }
         if info.width != UInt32(width) || info.height != UInt32(height) {
-            throw .fault("\(coder.id): \(name) came back as \(info.width) x \(info.height)", .encoder,
+            throw .fault(
+                "\(coder.id): \(name) came back as \(info.width) x \(info.height)", .encoder,
                 try: "try the file in another program, to see which side is wrong")
         }
         var canvas = Canvas(width: width, height: height)
@@ -84,9 +85,12 @@ enum RoundTripChecks {
     static let animation = Check(
         "roundtrip.animation", "frames, their times and the loop count come back", needs: needs
     ) { workshop throws(Stop) in
-        try eachPair(workshop, otherwise: "no coder encodes and decodes animations", where: {
-            $0.encodesAnimations && $0.decodesAnimations
-        }) { coder throws(Stop) in
+        try eachPair(
+            workshop, otherwise: "no coder encodes and decodes animations",
+            where: {
+                $0.encodesAnimations && $0.decodesAnimations
+            }
+        ) { coder throws(Stop) in
             var setup = EncodeSetup()
             setup.options = workshop.quickOptions(coder.id, lossless: true)
             setup.durations = [1, 3, 2, 10, 5]
@@ -128,19 +132,22 @@ enum RoundTripChecks {
                 if carries.contains("orientation"), blob.kind == CPI_BLOB_EXIF { setup.orientation = 1 }
                 let file = try workshop.encode(coder, workshop.pictures(coder, width: 16, height: 12), setup)
                 if let failure = file.failure ?? unsupported(file.blobAnswers) {
-                    throw .fault("\(coder.id) promises \(name) and does not take it: \(failure.text)", .carries,
+                    throw .fault(
+                        "\(coder.id) promises \(name) and does not take it: \(failure.text)", .carries,
                         try: "take it in add_blob, or leave it out of \"metadata\"")
                 }
                 var decodeSetup = DecodeSetup()
                 decodeSetup.isThorough = true
                 let outcome = try workshop.decode(coder, file.bytes, decodeSetup)
                 guard let back = outcome.blobs.first(where: { $0.kind == blob.kind }) else {
-                    throw .fault("\(coder.id) promises \(name), and a file written with it has none", .carries,
+                    throw .fault(
+                        "\(coder.id) promises \(name), and a file written with it has none", .carries,
                         try: "hand it out in blob, or leave it out of \"metadata\"")
                 }
                 if back.bytes != blob.bytes {
                     throw .fault(
-                        "\(coder.id): \(blob.bytes.count) bytes of \(name) came back as \(back.bytes.count) others", .blob,
+                        "\(coder.id): \(blob.bytes.count) bytes of \(name) came back as \(back.bytes.count) others",
+                        .blob,
                         try: "keep it byte for byte")
                 }
             }

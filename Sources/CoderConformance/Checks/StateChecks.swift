@@ -3,7 +3,8 @@ import CCoderPlugin
 /// The process is left as it was.
 enum StateChecks {
     static let all = [
-        locale, mask, environment, signals, folder, limits, descriptors, threads, rounding, exit, output, files, network,
+        locale, mask, environment, signals, folder, limits, descriptors, threads, rounding, exit, output, files,
+        network,
         processes, system,
     ]
     private static let needs = ["lifecycle.decode"]
@@ -42,7 +43,8 @@ enum StateChecks {
         before.locale == after.locale ? nil : "the locale was \(before.locale) and is \(after.locale)"
     }
 
-    static let mask = compare("umask", "the file mode mask is as it was", remedy: "leave umask alone") { before, after in
+    static let mask = compare("umask", "the file mode mask is as it was", remedy: "leave umask alone") {
+        before, after in
         before.fileModeMask == after.fileModeMask
             ? nil
             : "umask was \(String(before.fileModeMask, radix: 8)) and is \(String(after.fileModeMask, radix: 8))"
@@ -95,7 +97,9 @@ enum StateChecks {
     static let rounding = compare(
         "rounding", "rounding and other modes of calculation are as they were",
         remedy: "restore them before a function returns"
-    ) { before, after in before.rounding == after.rounding ? nil : "the modes of floating-point calculation were changed" }
+    ) { before, after in
+        before.rounding == after.rounding ? nil : "the modes of floating-point calculation were changed"
+    }
 
     static let threads = Check(
         "state.threads", "no thread goes on when the last session is closed", needs: needs, needsOwnProcess: true
@@ -145,7 +149,9 @@ enum StateChecks {
 
     /// What the C library itself looks at, to know how many processors there are or how memory is given.
     private static func isHarmless(_ path: String) -> Bool {
-        ["/sys/devices/system/", "/proc/self/", "/proc/cpuinfo", "/proc/sys/", "/proc/stat", "/proc/meminfo", "/etc/localtime",
+        [
+            "/sys/devices/system/", "/proc/self/", "/proc/cpuinfo", "/proc/sys/", "/proc/stat", "/proc/meminfo",
+            "/etc/localtime",
             "/usr/share/zoneinfo/",
         ].contains { path.hasPrefix($0) }
     }

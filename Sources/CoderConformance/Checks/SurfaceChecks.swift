@@ -41,7 +41,8 @@ enum SurfaceChecks {
                 setup.layout = SurfaceLayout(padding: padding, isAtEnd: true)
                 let outcome = try workshop.decode(coder, bytes, setup)
                 if let failure = outcome.failure {
-                    throw .fault("\(coder.id), with rows \(padding) bytes apart: \(failure.text)", .byteCount,
+                    throw .fault(
+                        "\(coder.id), with rows \(padding) bytes apart: \(failure.text)", .byteCount,
                         try: "(height - 1) * stride + width * bytes per pixel bytes are enough")
                 }
             }
@@ -111,7 +112,8 @@ enum SurfaceChecks {
                 let outcome = try workshop.encode(
                     coder, workshop.pictures(coder, width: 31, height: 13, hasAlpha: true), setup)
                 if let failure = outcome.failure {
-                    throw .fault("\(coder.id), with rows \(layout.padding) bytes apart: \(failure.text)", .row,
+                    throw .fault(
+                        "\(coder.id), with rows \(layout.padding) bytes apart: \(failure.text)", .row,
                         try: "use the stride")
                 }
                 if let wanted, wanted != outcome.bytes {

@@ -25,7 +25,9 @@ enum ThreadChecks {
                 for _ in 0..<workshop.effort.pick(6, 100) {
                     do throws(Stop) {
                         let outcome = try workshop.decode(coder, bytes)
-                        if let place = outcome.failure?.text ?? Difference.first(wanted, outcome.pixels) { return place }
+                        if let place = outcome.failure?.text ?? Difference.first(wanted, outcome.pixels) {
+                            return place
+                        }
                         if coder.encoder != nil, try workshop.encode(coder, pictures, encoded).bytes != file {
                             return "it encodes to other bytes"
                         }
@@ -36,7 +38,8 @@ enum ThreadChecks {
                 return nil
             }
             if let place = faults.first {
-                throw .fault("\(coder.id), on four threads: \(place)", .concurrency,
+                throw .fault(
+                    "\(coder.id), on four threads: \(place)", .concurrency,
                     try: "keep everything of a session in the session, or declare CPI_CONCURRENCY_SERIAL")
             }
         }

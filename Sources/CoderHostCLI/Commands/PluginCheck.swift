@@ -12,7 +12,8 @@ enum PluginCheckVerb: PluginVerb {
         ("coderhost plugin check --list", "all groups and checks"),
     ]
     static let options = [
-        OptionSpecification("--only", value: "NAME,…", help: "these groups or checks, and what they need (default: all)"),
+        OptionSpecification(
+            "--only", value: "NAME,…", help: "these groups or checks, and what they need (default: all)"),
         OptionSpecification("--list", help: "print the groups and checks"),
         OptionSpecification("--only-failed", help: "print what failed and nothing else"),
         OptionSpecification(

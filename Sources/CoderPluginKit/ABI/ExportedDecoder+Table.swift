@@ -113,7 +113,8 @@ extension ExportedDecoder {
         do throws(CoderError) {
             let session = unsafe try ExportedDecoder(
                 ExportedCoder.find(coder),
-                options: CoderOptions(options, known: ExportedCoder.optionKeys(of: coder)), limits: DecodeLimits(limits),
+                options: CoderOptions(options, known: ExportedCoder.optionKeys(of: coder)),
+                limits: DecodeLimits(limits),
                 host: HostServices(services, memory: DecodeLimits(limits).maxDecodedBytes))
             unsafe decoder.pointee = session.lend()
             return CPI_OK
