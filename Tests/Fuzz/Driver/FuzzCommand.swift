@@ -36,7 +36,9 @@ enum FuzzCommand {
     }
 
     private static func usage() {
-        say("usage: coderhost-fuzz list|run|mutate|case|seeds …; targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))")
+        say(
+            "usage: coderhost-fuzz list|run|mutate|case|seeds …; targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))"
+        )
         exit(64)
     }
 

@@ -71,6 +71,8 @@ struct Supervisor {
             say("\(target.name)\t\(ledger[row + Row.cases]) cases\t\(answers)\(ledger[row + Row.bad]) findings")
         }
         let seconds = (childProcessorSeconds() * 10).rounded() / 10
-        say("total\t\(cases) cases\t\(bad) findings\t\(crashes) crashes\t\(late) late\tseed \(seed)\t\(seconds) s of processor")
+        say(
+            "total\t\(cases) cases\t\(bad) findings\t\(crashes) crashes\t\(late) late\tseed \(seed)\t\(seconds) s of processor"
+        )
     }
 }

@@ -114,7 +114,8 @@ enum PNGParts {
         return .big(data.count, 4) + body + .big(Int(checksum(body)), 4)
     }
 
-    static func header(_ width: Int, _ height: Int, depth: Int = 8, color: Int = 2, interlaced: Bool = false) -> [UInt8] {
+    static func header(_ width: Int, _ height: Int, depth: Int = 8, color: Int = 2, interlaced: Bool = false) -> [UInt8]
+    {
         signature
             + chunk(
                 "IHDR",
