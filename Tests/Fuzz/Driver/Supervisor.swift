@@ -48,9 +48,10 @@ struct Supervisor {
             ledger[Row.target(index) + Row.bad] += 1
             say("finding\t\(targets[index].name)\tcase \(number)\tthe process ended: \(end)")
             if let keep {
-                let target = targets[index]
-                let bytes = target.input(run: UInt64(seed), number: own, seeds: target.seeds())
-                save(bytes, to: "\(keep)/\(target.name)-\(seed)-\(number)")
+                // In a process of its own: it may be what makes the cases that has crashed.
+                let place = "\(keep)/\(targets[index].name)-\(seed)-\(number)"
+                let words = ["keep", targets[index].name, place, "--seed", "\(seed)", "--number", "\(own)"]
+                _ = Child(words, variables: variables).wait(patience: patience) { 0 }
             }
             next = number + 1
         }

@@ -53,7 +53,7 @@ struct BitWriter {
     }
 }
 
-/// A zlib stream of so many zeros, a thousandth as long.
+/// A zlib stream of so many zeros, one at least, a thousandth as long.
 ///
 /// - Source: RFC 1950; RFC 1951, 3.2.7 (a block with codes of its own: a repeat of 258 takes two bits).
 func deflatedZeros(_ total: Int) -> [UInt8] {

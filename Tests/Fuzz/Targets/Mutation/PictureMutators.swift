@@ -84,7 +84,7 @@ public struct PNGMutator: PartsMutator {
 enum Deflated {
     static func stream(_ dice: inout Dice) -> [UInt8] {
         switch dice.below(3) {
-        case 0: deflatedZeros(dice.below(20_000))
+        case 0: deflatedZeros(1 + dice.below(20_000))
         case 1: stored(dice.bytes(dice.below(6000)))
         default: coded(&dice)
         }
