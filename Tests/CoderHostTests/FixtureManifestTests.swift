@@ -82,7 +82,8 @@ import Testing
     }
 
     private func isTool(_ name: String) -> Bool {
-        ["README.md", "manifest.json", "add-entry"].contains(name) || name.hasPrefix("recipes/") || name.hasPrefix("found/")
+        ["README.md", "manifest.json", "add-entry"].contains(name) || name.hasPrefix("recipes/")
+            || name.hasPrefix("found/")
             || name.hasSuffix("/recipes.txt") || name.hasSuffix(".recipe.txt")
     }
 }

@@ -28,7 +28,9 @@ import Testing
 
     private static func number(_ value: Int) -> String {
         if value == 0 { return "–" }
-        for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB")] where value % unit == 0 { return "\(value / unit) \(name)" }
+        for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB")] where value % unit == 0 {
+            return "\(value / unit) \(name)"
+        }
         var digits = String(value)
         var groups: [String] = []
         while digits.count > 3 {

@@ -32,6 +32,8 @@ for row in Tests/Prove/rows/*; do
     [ -n "$lines" ] || lines=$(printf '%s\t\tno answer\tFAIL' "$name")
     printf '%s\n' "$lines" >>"$table"
 done
-column -t -s $'\t' "$table"
+# Columns as wide as their widest word.
+awk -F'\t' 'NR == FNR { for (i = 1; i <= NF; i++) if (length($i) > wide[i]) wide[i] = length($i); next }
+    { for (i = 1; i < NF; i++) printf "%-*s  ", wide[i], $i; print $NF }' "$table" "$table"
 date -u +'measured %Y-%m-%d %H:%M UTC'
 ! grep -q 'FAIL$' "$table"

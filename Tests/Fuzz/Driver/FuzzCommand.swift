@@ -22,6 +22,11 @@ enum FuzzCommand {
         case "work": Worker(switches).run()
         case "bombs": exit(BombCommand.run(switches) ? 0 : 1)
         case "cancel": exit(CancelCommand(switches).run() ? 0 : 1)
+        case "keep":
+            guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }
+            let seed = UInt64(switches.number("--seed", 1))
+            let bytes = target.input(run: seed, number: switches.number("--number", 0), seeds: target.seeds())
+            save(bytes, to: switches.operands.last ?? "case")
         case "case": again(switches)
         case "seeds":
             guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }
@@ -36,7 +41,9 @@ enum FuzzCommand {
     }
 
     private static func usage() {
-        say("usage: coderhost-fuzz list|run|mutate|case|seeds …; targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))")
+        say(
+            "usage: coderhost-fuzz list|run|mutate|case|seeds …; targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))"
+        )
         exit(64)
     }
 
@@ -65,7 +72,7 @@ extension FuzzTarget {
         }
     }
 
-    static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
+    static func named(_ name: String) -> FuzzTarget? { (all + [planted]).first { $0.name == name } }
 }
 
 /// Words of a command line: `--name value`, and the rest.

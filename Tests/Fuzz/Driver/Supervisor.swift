@@ -48,9 +48,10 @@ struct Supervisor {
             ledger[Row.target(index) + Row.bad] += 1
             say("finding\t\(targets[index].name)\tcase \(number)\tthe process ended: \(end)")
             if let keep {
-                let target = targets[index]
-                let bytes = target.input(run: UInt64(seed), number: own, seeds: target.seeds())
-                save(bytes, to: "\(keep)/\(target.name)-\(seed)-\(number)")
+                // In a process of its own: it may be what makes the cases that has crashed.
+                let place = "\(keep)/\(targets[index].name)-\(seed)-\(number)"
+                let words = ["keep", targets[index].name, place, "--seed", "\(seed)", "--number", "\(own)"]
+                _ = Child(words, variables: variables).wait(patience: patience) { 0 }
             }
             next = number + 1
         }
@@ -71,6 +72,8 @@ struct Supervisor {
             say("\(target.name)\t\(ledger[row + Row.cases]) cases\t\(answers)\(ledger[row + Row.bad]) findings")
         }
         let seconds = (childProcessorSeconds() * 10).rounded() / 10
-        say("total\t\(cases) cases\t\(bad) findings\t\(crashes) crashes\t\(late) late\tseed \(seed)\t\(seconds) s of processor")
+        say(
+            "total\t\(cases) cases\t\(bad) findings\t\(crashes) crashes\t\(late) late\tseed \(seed)\t\(seconds) s of processor"
+        )
     }
 }

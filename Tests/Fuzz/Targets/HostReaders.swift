@@ -69,7 +69,10 @@ extension FuzzTarget {
 
     @Sendable static func manifests() -> [[UInt8]] {
         Seeds.files("Plugins").filter { $0.hasSuffix("manifest.json") }.map(Seeds.bytes)
-            + [#"{"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00\n"],"b":{"c":{}}}"#, "[[[[[[[[[[]]]]]]]]]]", "\"\\u0000\""]
+            + [
+                #"{"a":[1,-2.5e3,true,null,"\u00e9\ud83d\ude00\n"],"b":{"c":{}}}"#, "[[[[[[[[[[]]]]]]]]]]",
+                "\"\\u0000\"",
+            ]
             .map { Array($0.utf8) } + Seeds.found("json") + Seeds.found("manifest")
     }
 

@@ -64,7 +64,8 @@ extension FuzzTarget {
                 session throws(CoderError) in
                 try session.metadata()
             }
-            for blob in blobs ?? [] where blob.kind == kind && blob.bytes.count < 16 << 10 && !result.contains(blob.bytes) {
+            for blob in blobs ?? []
+            where blob.kind == kind && blob.bytes.count < 16 << 10 && !result.contains(blob.bytes) {
                 result.append(blob.bytes)
             }
         }
@@ -76,7 +77,10 @@ extension FuzzTarget {
     }
     @Sendable static func xmps() -> [[UInt8]] {
         blobs(.xmp)
-            + [#"<x:xmpmeta><rdf:Description tiff:Orientation="6"/></x:xmpmeta>"#, "<tiff:Orientation>3</tiff:Orientation>"]
+            + [
+                #"<x:xmpmeta><rdf:Description tiff:Orientation="6"/></x:xmpmeta>"#,
+                "<tiff:Orientation>3</tiff:Orientation>",
+            ]
             .map { Array($0.utf8) } + Seeds.found("xmp")
     }
     @Sendable static func profiles() -> [[UInt8]] {

@@ -30,8 +30,12 @@ extension FuzzTarget {
         do throws(CoderError) {
             let inOrder = try pictures(sequential)
             let atRandom = try pictures(sequential.shuffled(using: &dice))
-            if inOrder != atRandom { throw CoderError(finding: "frames asked for at random differ from those in order") }
-            if try pictures(sequential.reversed()) != inOrder { throw CoderError(finding: "frames played backwards differ") }
+            if inOrder != atRandom {
+                throw CoderError(finding: "frames asked for at random differ from those in order")
+            }
+            if try pictures(sequential.reversed()) != inOrder {
+                throw CoderError(finding: "frames played backwards differ")
+            }
         } catch {
             if error.message.hasPrefix(Failure.mark) { throw Finding(error.message) }
             if !Decoding.ordinaryCodes.contains(error.code) { throw Finding("\(error.code): \(error)") }
@@ -191,7 +195,9 @@ private struct ListCoder: ImageCoder {
             for y in 0..<place.rect.height {
                 let line = (0..<4 * place.rect.width).map { $0 % 4 == 3 ? dice.pick([0, 1, 127, 255]) : dice.byte() }
                 place.withMutableRow(y) { row in
-                    for (index, byte) in line.enumerated() { row.storeBytes(of: byte, toByteOffset: index, as: UInt8.self) }
+                    for (index, byte) in line.enumerated() {
+                        row.storeBytes(of: byte, toByteOffset: index, as: UInt8.self)
+                    }
                 }
             }
             return .complete

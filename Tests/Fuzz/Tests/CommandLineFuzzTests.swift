@@ -10,7 +10,8 @@ import Testing
 /// They are in the command itself, which no other program can be built with, so they have no run of their own.
 @Suite(.timeLimit(.minutes(15))) struct `Words from strangers` {
     private static let pieces = [
-        "-", "--", "=", "-o", "--output", "--limits", "--json", "-q", "-f", "png", "a.png", "", " ", "\u{0}", "é", "{", "}",
+        "-", "--", "=", "-o", "--output", "--limits", "--json", "-q", "-f", "png", "a.png", "", " ", "\u{0}", "é", "{",
+        "}",
         "{n:", "{stem}", "{n:04}", "{w}x{h}", ":", "999999999999999999999", "-1", "1e309", "nan", "default", "side=1",
         ",", "k", "G", "8589934592G", "8388608G", "\u{301}", "../", "/", "--plugin-dir", "--help", "yes", "@", "#",
         "enabled", "priority", "\n",
@@ -45,7 +46,8 @@ import Testing
         for _ in 0..<6000 {
             let text = word(&dice) + word(&dice)
             guard let template = try? OutputTemplate(text) else { continue }
-            let filled = template.filled(["stem": "a", "n": "7", "w": "1", "h": "2", "dir": "d/", "ext": "png"], digits: 3)
+            let filled = template.filled(
+                ["stem": "a", "n": "7", "w": "1", "h": "2", "dir": "d/", "ext": "png"], digits: 3)
             #expect(filled.utf8.count <= text.utf8.count + 16 * 8, "\(text) became \(filled)")
         }
     }
@@ -55,7 +57,8 @@ import Testing
         let command = InfoCommand.specification
         for _ in 0..<6000 {
             let text = word(&dice) + (dice.once(in: 2) ? "," + word(&dice) : "")
-            guard let parsed = try? ParsedArguments(["--limits=\(text)", "x"], command), let limits = try? parsed.limits()
+            guard let parsed = try? ParsedArguments(["--limits=\(text)", "x"], command),
+                let limits = try? parsed.limits()
             else { continue }
             for name in ParsedArguments.limitNames { #expect(limits[keyPath: name.path] >= 0, "\(text)") }
         }

@@ -111,7 +111,8 @@ import Testing
     /// Every command that opens a picture, as it would be typed; `play` needs a terminal.
     static let commands = [
         ["info"], ["convert", "-o", "OUT.pam"], ["thumbnail", "-o", "OUT.png", "--size", "8x8"], ["frames", "info"],
-        ["frames", "extract", "-o", "OUT{n}.png"], ["frames", "assemble", "-o", "OUT.gif"], ["compare"], ["progressive"],
+        ["frames", "extract", "-o", "OUT{n}.png"], ["frames", "assemble", "-o", "OUT.gif"], ["compare"],
+        ["progressive"],
         ["bench", "--runs", "1"],
     ]
 
@@ -120,7 +121,9 @@ import Testing
         let picture = Repository.fixture("pictures/three-frames.gif")
         let command =
             [Repository.products + "/coderhost"] + words.map { $0.hasPrefix("OUT") ? place.file($0) : $0 } + [picture]
-            + (words[0] == "compare" ? [picture] : []) + ["--limits", "strict,side=16", "--plugin-dir", Repository.products]
+            + (words[0] == "compare" ? [picture] : []) + [
+                "--limits", "strict,side=16", "--plugin-dir", Repository.products,
+            ]
 
         let result = try run(command, directory: place.path, timeout: .seconds(120))
 

@@ -5,7 +5,8 @@
     /// libFuzzer's own driver, which this program is built with by `make fuzz`.
     @_silgen_name("LLVMFuzzerRunDriver")
     private func runDriver(
-        _ count: UnsafeMutablePointer<Int32>, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+        _ count: UnsafeMutablePointer<Int32>,
+        _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
         _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
     ) -> Int32
 
@@ -42,7 +43,9 @@
     @_cdecl("LLVMFuzzerCustomMutator")
     func customMutator(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ most: Int, _ seed: UInt32) -> Int {
         var dice = Dice(UInt64(seed))
-        guard let mutator = unsafe current.mutator, !dice.once(in: 3) else { return unsafe mutateBytes(bytes, count, most) }
+        guard let mutator = unsafe current.mutator, !dice.once(in: 3) else {
+            return unsafe mutateBytes(bytes, count, most)
+        }
         let before = unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
         var after = before
         mutator.mutate(&after, &dice, other: before)

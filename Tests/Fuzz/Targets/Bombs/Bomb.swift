@@ -53,7 +53,7 @@ struct BitWriter {
     }
 }
 
-/// A zlib stream of so many zeros, a thousandth as long.
+/// A zlib stream of so many zeros, one at least, a thousandth as long.
 ///
 /// - Source: RFC 1950; RFC 1951, 3.2.7 (a block with codes of its own: a repeat of 258 takes two bits).
 func deflatedZeros(_ total: Int) -> [UInt8] {
@@ -114,7 +114,8 @@ enum PNGParts {
         return .big(data.count, 4) + body + .big(Int(checksum(body)), 4)
     }
 
-    static func header(_ width: Int, _ height: Int, depth: Int = 8, color: Int = 2, interlaced: Bool = false) -> [UInt8] {
+    static func header(_ width: Int, _ height: Int, depth: Int = 8, color: Int = 2, interlaced: Bool = false) -> [UInt8]
+    {
         signature
             + chunk(
                 "IHDR",

@@ -38,9 +38,12 @@ extension Bomb {
     private static let av1C = box("av1C", [0x81, 0x1F, 0x0C, 0x00])
     private static let hvcC = box("hvcC", [1] + [UInt8](repeating: 0, count: 20) + [0x03, 0])
     /// A temporal delimiter, then a sequence header that ends at once.
-    private static let noise = box("mdat", [0x12, 0x00, 0x0A, 0x0B, 0, 0, 0, 0x4A] + [UInt8](repeating: 0x55, count: 64))
+    private static let noise = box(
+        "mdat", [0x12, 0x00, 0x0A, 0x0B, 0, 0, 0, 0x4A] + [UInt8](repeating: 0x55, count: 64))
 
-    private static func still(_ ftyp: [UInt8], _ kind: String, _ width: Int, _ height: Int, _ more: [UInt8]...) -> [UInt8] {
+    private static func still(_ ftyp: [UInt8], _ kind: String, _ width: Int, _ height: Int, _ more: [UInt8]...)
+        -> [UInt8]
+    {
         let configuration = kind == "av01" ? av1C : hvcC
         return ftyp
             + fullBox(
@@ -49,7 +52,8 @@ extension Bomb {
     }
 
     /// A grid whose tiles are all item 2.
-    private static func grid(_ ftyp: [UInt8], _ kind: String, columns: Int, rows: Int, _ width: Int, _ height: Int,
+    private static func grid(
+        _ ftyp: [UInt8], _ kind: String, columns: Int, rows: Int, _ width: Int, _ height: Int,
         tiles: [Int]
     ) -> [UInt8] {
         let layout = joined([0, 1, UInt8(rows - 1), UInt8(columns - 1)], .big(width, 4), .big(height, 4))
@@ -147,7 +151,10 @@ extension Bomb {
             avif
                 + fullBox(
                     "meta", picture, primary(), items(entry(1, "av01")),
-                    properties([size(15_000, 15_000), box("av1C", [0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 0xFF, count: 4096))]),
+                    properties([
+                        size(15_000, 15_000),
+                        box("av1C", [0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 0xFF, count: 4096)),
+                    ]),
                     locations([(1, [(24, 60)])])) + noise
         },
         Bomb("channels-without-end.avif") {
@@ -193,8 +200,10 @@ extension Bomb {
             .big(0, 6), .big(1, 2), .big(0, 16), .big(width, 2), .big(height, 2), .big(0x48_0000, 4),
             .big(0x48_0000, 4), .big(0, 4), .big(1, 2), .big(0, 32), .big(24, 2), .big(0xFFFF, 2), av1C)
         let table = box(
-            "stbl", fullBox("stsd", .big(1, 4), box("av01", sample)), fullBox("stts", .big(1, 4), .big(count, 4), .big(1, 4)),
-            fullBox("stsc", .big(1, 4), .big(1, 4), .big(count, 4), .big(1, 4)), fullBox("stsz", .big(60, 4), .big(count, 4)),
+            "stbl", fullBox("stsd", .big(1, 4), box("av01", sample)),
+            fullBox("stts", .big(1, 4), .big(count, 4), .big(1, 4)),
+            fullBox("stsc", .big(1, 4), .big(1, 4), .big(count, 4), .big(1, 4)),
+            fullBox("stsz", .big(60, 4), .big(count, 4)),
             fullBox("stco", .big(1, 4), .big(40, 4)))
         let media = box(
             "mdia", fullBox("mdhd", .big(0, 8), .big(1000, 4), .big(count, 4), .big(0, 4)),
@@ -205,7 +214,10 @@ extension Bomb {
             .big(width << 16, 4), .big(height << 16, 4))
         return brands("avis", "avis", "avif", "msf1")
             + box(
-                "moov", fullBox("mvhd", .big(0, 8), .big(1000, 4), .big(count, 4), .big(0x1_0000, 4), .big(0, 12), matrix, .big(0, 24), .big(2, 4)),
+                "moov",
+                fullBox(
+                    "mvhd", .big(0, 8), .big(1000, 4), .big(count, 4), .big(0x1_0000, 4), .big(0, 12), matrix,
+                    .big(0, 24), .big(2, 4)),
                 box("trak", header, media)) + noise
     }
 }

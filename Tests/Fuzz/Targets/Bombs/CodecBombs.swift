@@ -2,7 +2,9 @@
 extension Bomb {
     // MARK: JPEG
 
-    private static func segment(_ marker: UInt8, _ data: [UInt8]) -> [UInt8] { [0xFF, marker] + .big(data.count + 2, 2) + data }
+    private static func segment(_ marker: UInt8, _ data: [UInt8]) -> [UInt8] {
+        [0xFF, marker] + .big(data.count + 2, 2) + data
+    }
     private static func frame(_ marker: UInt8, _ width: Int, _ height: Int, precision: UInt8 = 8) -> [UInt8] {
         segment(marker, joined([precision], .big(height, 2), .big(width, 2), [1, 1, 0x11, 0]))
     }
@@ -19,7 +21,9 @@ extension Bomb {
     private static let smallData: [UInt8] = [0x3F]
 
     static let jpeg = [
-        Bomb("65500x65500.jpg", limit: "pixels") { jpeg(quantizers, frame(0xC0, 65_500, 65_500), tables, scan(), smallData) },
+        Bomb("65500x65500.jpg", limit: "pixels") {
+            jpeg(quantizers, frame(0xC0, 65_500, 65_500), tables, scan(), smallData)
+        },
         Bomb("65500x65500-progressive.jpg", limit: "pixels") {
             jpeg(quantizers, frame(0xC2, 65_500, 65_500), tables, scan(0, 0), smallData)
         },
@@ -36,7 +40,9 @@ extension Bomb {
             jpeg(quantizers, frame(0xC2, 8, 8), tables, repeated(scan(0, 0) + smallData, 100_000))
         },
         Bomb("five-hundred-scans-of-no-bits.jpg", .refusedWhenDecoded, limit: "scans") {
-            jpeg(quantizers, frame(0xC2, 4000, 4000), tables, scan(0, 0, 0x0D) + [0], repeated(scan(0, 0, 0x10) + [0], 500))
+            jpeg(
+                quantizers, frame(0xC2, 4000, 4000), tables, scan(0, 0, 0x0D) + [0],
+                repeated(scan(0, 0, 0x10) + [0], 500))
         },
         Bomb("height-said-later.jpg") {
             jpeg(quantizers, frame(0xC0, 65_500, 0), tables, scan(), smallData, segment(0xDC, .big(65_500, 2)))
@@ -78,7 +84,9 @@ extension Bomb {
         Bomb("twelve-bits.jpg") {
             jpeg(quantizers, frame(0xC1, 4000, 4000, precision: 12), tables, scan(), smallData)
         },
-        Bomb("lossless-65500x65500.jpg") { jpeg(frame(0xC3, 65_500, 65_500, precision: 16), tables, scan(1, 0), smallData) },
+        Bomb("lossless-65500x65500.jpg") {
+            jpeg(frame(0xC3, 65_500, 65_500, precision: 16), tables, scan(1, 0), smallData)
+        },
     ]
 
     // MARK: WebP

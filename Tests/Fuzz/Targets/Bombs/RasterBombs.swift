@@ -22,7 +22,8 @@ extension Bomb {
             PNGParts.file(PNGParts.header(15_000, 15_000, depth: 16, color: 6, interlaced: true), data: tinyData)
         },
         Bomb("15000x15000-of-zeros.png", limit: "ratio") {
-            PNGParts.file(PNGParts.header(15_000, 15_000, depth: 1, color: 3), PNGParts.chunk("PLTE", [0, 0, 0]),
+            PNGParts.file(
+                PNGParts.header(15_000, 15_000, depth: 1, color: 3), PNGParts.chunk("PLTE", [0, 0, 0]),
                 data: deflatedZeros(15_000 * 1876))
         },
         Bomb("1x1-with-a-gigabyte-behind.png", .cheap) { PNGParts.file(tiny(), data: deflatedZeros(gigabyte)) },
@@ -46,7 +47,8 @@ extension Bomb {
         },
         Bomb("sixty-four-profiles.png", .cheap) {
             PNGParts.file(
-                tiny(), repeated(PNGParts.chunk("zTXt", text("Raw profile type xmp") + [0] + deflatedZeros(16 << 20)), 64),
+                tiny(),
+                repeated(PNGParts.chunk("zTXt", text("Raw profile type xmp") + [0] + deflatedZeros(16 << 20)), 64),
                 data: tinyData)
         },
         Bomb("exif-of-two-gigabytes.png") {
@@ -100,7 +102,8 @@ extension Bomb {
             return file + PNGParts.chunk("IDAT", tinyData) + PNGParts.chunk("IEND")
         },
         Bomb("frame-larger-than-canvas.png", .cheap) {
-            PNGParts.header(4, 4, color: 0) + PNGParts.chunk("acTL", .big(2, 4) + .big(0, 4)) + control(0, 65_535, 65_535)
+            PNGParts.header(4, 4, color: 0) + PNGParts.chunk("acTL", .big(2, 4) + .big(0, 4))
+                + control(0, 65_535, 65_535)
                 + PNGParts.chunk("IDAT", deflatedZeros(20)) + PNGParts.chunk("IEND")
         },
         Bomb("gigabyte-in-a-frame-of-one-pixel.png", .cheap) {
@@ -152,7 +155,9 @@ extension Bomb {
     }
 
     static let gif = [
-        Bomb("65535x65535.gif", limit: "pixels") { screen(65_535, 65_535) + descriptor(65_535, 65_535) + onePixel + [0x3B] },
+        Bomb("65535x65535.gif", limit: "pixels") {
+            screen(65_535, 65_535) + descriptor(65_535, 65_535) + onePixel + [0x3B]
+        },
         Bomb("65535x65535-interlaced.gif", limit: "pixels") {
             screen(65_535, 65_535) + descriptor(65_535, 65_535, flags: 0x40) + onePixel + [0x3B]
         },

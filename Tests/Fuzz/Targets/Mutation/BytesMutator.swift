@@ -53,8 +53,9 @@ extension Array where Element == UInt8 {
         return self[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
+    /// A number of more bytes than an integer has begins with zeros.
     static func big(_ number: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }  // a shift by 64 or more gives 0
+        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
     }
 
     static func little(_ number: Int, _ count: Int) -> [UInt8] { big(number, count).reversed() }

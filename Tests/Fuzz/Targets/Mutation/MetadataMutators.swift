@@ -8,7 +8,8 @@ public struct TIFFMutator: Mutator {
     static func thumbnail(isBig: Bool) -> [UInt8] {
         func number(_ value: Int, _ count: Int) -> [UInt8] { isBig ? .big(value, count) : .little(value, count) }
         func field(_ tag: Int, _ type: Int, _ value: Int) -> [UInt8] {
-            number(tag, 2) + number(type, 2) + number(1, 4) + (type == 3 ? number(value, 2) + [0, 0] : number(value, 4))
+            number(tag, 2) + number(type, 2) + number(1, 4)
+                + (type == 3 ? number(value, 2) + [0, 0] : number(value, 4))
         }
         let first = number(1, 2) + field(0x0112, 3, 6)
         let second = number(3, 2) + field(0x0103, 3, 6) + field(0x0201, 4, 70) + field(0x0202, 4, 6)

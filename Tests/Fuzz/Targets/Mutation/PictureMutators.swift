@@ -57,7 +57,8 @@ public struct PNGMutator: PartsMutator {
         case "IHDR":
             // Kinds of pixels that exist, at small sizes: the rows are then of another length than the data.
             let (depth, color) = dice.pick([
-                (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (8, 2), (16, 2), (1, 3), (2, 3), (4, 3), (8, 3), (8, 4), (16, 4),
+                (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (8, 2), (16, 2), (1, 3), (2, 3), (4, 3), (8, 3), (8, 4),
+                (16, 4),
                 (8, 6), (16, 6),
             ])
             if dice.once(in: 4) { return BytesMutator().change(&part.data, &dice) }
@@ -83,7 +84,7 @@ public struct PNGMutator: PartsMutator {
 enum Deflated {
     static func stream(_ dice: inout Dice) -> [UInt8] {
         switch dice.below(3) {
-        case 0: deflatedZeros(dice.below(20_000))
+        case 0: deflatedZeros(1 + dice.below(20_000))
         case 1: stored(dice.bytes(dice.below(6000)))
         default: coded(&dice)
         }
@@ -157,7 +158,8 @@ public struct GIFMutator: PartsMutator {
     func change(_ part: inout Part, _ dice: inout Dice) {
         guard part.kind == [0x2C], part.data.count > 11 else { return BytesMutator().change(&part.data, &dice) }
         switch dice.below(3) {
-        case 0: BytesMutator().write(UInt32(dice.below(50)), dice.pick([1, 3, 5, 7]), &part.data, isBig: false, count: 2)
+        case 0:
+            BytesMutator().write(UInt32(dice.below(50)), dice.pick([1, 3, 5, 7]), &part.data, isBig: false, count: 2)
         case 1: part.data[9] ^= dice.pick([0x40, 0x80, 0x07, 0x20])
         default: part.data = Array(part.data.prefix(9)) + [0] + Self.codes(&dice)
         }
@@ -280,7 +282,9 @@ extension ArraySlice<UInt8> {
 public struct RIFFMutator: PartsMutator {
     public init() {}
 
-    func parts(of bytes: [UInt8]) -> (head: [UInt8], parts: [Part]) { (Array(bytes.prefix(12)), Self.chunks(bytes, 12)) }
+    func parts(of bytes: [UInt8]) -> (head: [UInt8], parts: [Part]) {
+        (Array(bytes.prefix(12)), Self.chunks(bytes, 12))
+    }
 
     private static func chunks(_ bytes: [UInt8], _ start: Int) -> [Part] {
         var parts: [Part] = []
@@ -317,7 +321,9 @@ public struct RIFFMutator: PartsMutator {
             if dice.once(in: 2) { part.data[dice.pick([4, 7])] = UInt8(dice.below(70)) }
         // Behind the header stand the codes of Huffman tables: nearly right ones are what gets far.
         case "VP8L" where part.data.count > 8 && dice.once(in: 2):
-            for _ in 0..<1 + dice.below(3) { part.data[5 + dice.below(min(40, part.data.count - 5))] ^= 1 << UInt8(dice.below(8)) }
+            for _ in 0..<1 + dice.below(3) {
+                part.data[5 + dice.below(min(40, part.data.count - 5))] ^= 1 << UInt8(dice.below(8))
+            }
         default: BytesMutator().change(&part.data, &dice)
         }
     }
@@ -327,7 +333,8 @@ public struct RIFFMutator: PartsMutator {
 public struct BoxMutator: Mutator {
     public init() {}
 
-    private static let containers = ["meta", "iprp", "ipco", "iinf", "iref", "moov", "trak", "mdia", "minf", "stbl"].map {
+    private static let containers = ["meta", "iprp", "ipco", "iinf", "iref", "moov", "trak", "mdia", "minf", "stbl"].map
+    {
         Array($0.utf8)
     }
 
@@ -351,7 +358,9 @@ public struct BoxMutator: Mutator {
         let before = bytes.count
         for _ in 0...dice.below(2) { change(&bytes, &dice, Self.list(other), depth: 0) }
         // Places of the data are counted from the start of the file: most of the time it stays where it is.
-        if bytes.count != before, dice.once(in: 4) { bytes += [UInt8](repeating: 0, count: max(0, before - bytes.count)) }
+        if bytes.count != before, dice.once(in: 4) {
+            bytes += [UInt8](repeating: 0, count: max(0, before - bytes.count))
+        }
     }
 
     private func change(
@@ -367,7 +376,8 @@ public struct BoxMutator: Mutator {
             let kind = String(decoding: boxes[at].kind, as: UTF8.self)
             let head = kind == "meta" || kind == "iref" ? 4 : kind == "iinf" ? 6 : 0
             var inside = Array(boxes[at].data.dropFirst(head))
-            let alike = others.first { $0.kind == boxes[at].kind }.map { Self.list(Array($0.data.dropFirst(head))) } ?? []
+            let alike =
+                others.first { $0.kind == boxes[at].kind }.map { Self.list(Array($0.data.dropFirst(head))) } ?? []
             change(&inside, &dice, alike, depth: depth + 1)
             boxes[at].data = boxes[at].data.prefix(head) + inside
         } else {
