@@ -46,7 +46,9 @@ final class RemoteDecoder: DecoderPort {
         if head.has_key != 0 { blob.key = String(decoding: reply.rest.prefix(keyCount), as: UTF8.self) }
         let start = min(reply.rest.count, head.has_key != 0 ? keyCount + 1 : 0)
         let bytes = reply.rest[start...]
-        if limit == 0 || blob.length <= limit, bytes.count >= blob.length { blob.bytes = Array(bytes.prefix(blob.length)) }
+        if limit == 0 || blob.length <= limit, bytes.count >= blob.length {
+            blob.bytes = Array(bytes.prefix(blob.length))
+        }
         return (reply.head.status, blob)
     }
 

@@ -37,7 +37,9 @@ import ImageProcessing
         guard let mapped = unsafe mmap(nil, room, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
             unsafe mapped != MAP_FAILED
         else { throw lack }
-        unsafe bytes.withUnsafeBytes { unsafe mapped.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(mapped), byteCount: $0.count) }
+        unsafe bytes.withUnsafeBytes {
+            unsafe mapped.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(mapped), byteCount: $0.count)
+        }
         // From here on nobody can write but through the mapping that is there.
         guard host_forbid_writing(descriptor) == 0 else {
             unsafe munmap(mapped, room)
@@ -56,7 +58,9 @@ import ImageProcessing
     func write(_ bytes: [UInt8], at offset: Int) {
         guard let memory = unsafe memory, offset >= 0, bytes.count <= capacity - offset else { return }
         unsafe bytes.withUnsafeBytes { source in
-            if let base = source.baseAddress { unsafe (memory + offset).copyMemory(from: base, byteCount: source.count) }
+            if let base = source.baseAddress {
+                unsafe (memory + offset).copyMemory(from: base, byteCount: source.count)
+            }
         }
     }
 }

@@ -75,7 +75,8 @@ final class WorkerSession {
             descriptors = [share.descriptor]
         }
         var call = ContractCall()
-        let reply = try ask(type, wireBytes(request, WireOptions.bytes(context.options)), descriptors: descriptors, &call.error)
+        let reply = try ask(
+            type, wireBytes(request, WireOptions.bytes(context.options)), descriptors: descriptors, &call.error)
         if let failure = call.failure(reply.head.status, coder: id) { throw failure }
         return coders[index].optional
     }

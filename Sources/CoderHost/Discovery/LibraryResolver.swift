@@ -33,16 +33,17 @@ final class LibraryResolver {
         var folders = Set(Self.standardFolders + ["/etc/ld.so.cache"])
         var visited: Set<String> = []
         var paths: Set<String> = []
-        let place = record.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        func folder(of path: String) -> String {
+            path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        }
         if let file = try? File(reading: record.path), let status = try? file.status(),
             let image = try? ELFImage(file, size: status.size)
         {
-            _ = missing(image, place, neededBy: nil, &visited, &paths)
+            _ = missing(image, folder(of: record.path), neededBy: nil, &visited, &paths)
         }
         for path in paths.union([record.path]) {
             for name in [path, resolvedPath(path) ?? path] {
-                folders.insert(
-                    name.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/"))
+                folders.insert(folder(of: name))
             }
         }
         return folders.filter { $0.hasPrefix("/") }.sorted()

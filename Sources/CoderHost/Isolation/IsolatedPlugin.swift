@@ -123,7 +123,8 @@ final class IsolatedPlugin: Sendable {
         let isCopy = sealed.path != record.path
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
-            folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds, records: policy.recordsRefusals)
+            folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds,
+            records: policy.recordsRefusals)
         do throws(ZygoteFailure) {
             let zygote = try Zygote(program, message)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }

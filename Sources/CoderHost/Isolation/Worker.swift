@@ -130,7 +130,9 @@ final class Worker: @unchecked Sendable {
                 let violation = channel.load(iso_violation.self)
                 throw forbidden(violation.map { Int($0.system_call) } ?? -1, during: kind)
             case ISO_REPLY:
-                guard rest.count + Int(header.length) <= Int(ISO_MESSAGE_LIMIT) else { throw breach("an endless answer") }
+                guard rest.count + Int(header.length) <= Int(ISO_MESSAGE_LIMIT) else {
+                    throw breach("an endless answer")
+                }
                 rest += channel.withBody { copyBytes($0) }
                 if header.more != 0 { continue }
                 guard let head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }

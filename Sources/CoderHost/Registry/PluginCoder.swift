@@ -9,22 +9,28 @@ struct PluginCoder: ImageCoder {
     let examineAgain: @Sendable (PluginRecord) -> PluginRecord?
 
     func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
-        let port = try place(source.origin, context, local: { () throws(CoderError) -> any DecoderPort in
-            try LocalDecoder(try present(LoadedPlugin.load), coder: descriptor.id, source: source, context: context)
-        }, remote: { worker throws(CoderError) -> any DecoderPort in
-            let session = WorkerSession(worker, isolation.slots, context, source: source)
-            return try RemoteDecoder(session, coder: descriptor.id)
-        })
+        let port = try place(
+            source.origin, context,
+            local: { () throws(CoderError) -> any DecoderPort in
+                try LocalDecoder(try present(LoadedPlugin.load), coder: descriptor.id, source: source, context: context)
+            },
+            remote: { worker throws(CoderError) -> any DecoderPort in
+                let session = WorkerSession(worker, isolation.slots, context, source: source)
+                return try RemoteDecoder(session, coder: descriptor.id)
+            })
         return ImportedDecoder(port, coder: descriptor.id, context: context)
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
-        let port = try place(nil, context, local: { () throws(CoderError) -> any EncoderPort in
-            try LocalEncoder(try present(LoadedPlugin.load), coder: descriptor.id, context: context)
-        }, remote: { worker throws(CoderError) -> any EncoderPort in
-            let session = WorkerSession(worker, isolation.slots, context, source: nil)
-            return try RemoteEncoder(session, coder: descriptor.id)
-        })
+        let port = try place(
+            nil, context,
+            local: { () throws(CoderError) -> any EncoderPort in
+                try LocalEncoder(try present(LoadedPlugin.load), coder: descriptor.id, context: context)
+            },
+            remote: { worker throws(CoderError) -> any EncoderPort in
+                let session = WorkerSession(worker, isolation.slots, context, source: nil)
+                return try RemoteEncoder(session, coder: descriptor.id)
+            })
         return ImportedEncoder(port, coder: descriptor.id)
     }
 

@@ -54,7 +54,8 @@ extension ParsedArguments {
         }
         if let text = value("--workers"), text != "fresh" {
             let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count == 2, parts[0] == "reuse", let count = Int(parts[1]), (1...1_000_000).contains(count) else {
+            guard parts.count == 2, parts[0] == "reuse", let count = Int(parts[1]), (1...1_000_000).contains(count)
+            else {
                 throw UsageError("--workers is fresh, or reuse:N with N from 1 on, not \"\(text)\"")
             }
             policy.reuse = .reuse(count)

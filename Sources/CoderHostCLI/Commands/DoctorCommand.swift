@@ -4,7 +4,8 @@ import ImageModel
 /// Explains the installation: folders, plugins, limits; loads no plugin.
 enum DoctorCommand: Command {
     static let specification = CommandSpecification(
-        name: "doctor", summary: "explain the installation, for a bug report", operands: "[isolation]", operandCount: 0...1,
+        name: "doctor", summary: "explain the installation, for a bug report", operands: "[isolation]",
+        operandCount: 0...1,
         examples: [
             ("coderhost doctor", "folders in order, problems and what helps"),
             ("coderhost doctor isolation", "what sandboxes plugins here, and what kernel or container deny"),

@@ -49,7 +49,8 @@ struct DoctorIsolation {
             if !unmet.isEmpty {
                 let had = Confinement.Group.allCases.filter { confinement.lacking([$0]).isEmpty }.map(\.rawValue)
                 lines.append(
-                    "require: nothing is decoded; --isolation require:\(had.joined(separator: ",")) asks for what there is.")
+                    "require: nothing is decoded; --isolation require:\(had.joined(separator: ",")) asks for what there is."
+                )
             }
             return lines
         }

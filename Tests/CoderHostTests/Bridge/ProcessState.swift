@@ -15,10 +15,11 @@ struct ProcessState: Equatable {
         mask = status.split(separator: "\n").first { $0.hasPrefix("Umask") }.map(String.init)
         locale = unsafe setlocale(LC_ALL, nil).map { unsafe String(cString: $0) } ?? ""
         mark = unsafe getenv("FAULTY_WAS_HERE").map { unsafe String(cString: $0) }
-        folder = unsafe getcwd(nil, 0).map { path in
-            defer { unsafe free(path) }
-            return unsafe String(cString: path)
-        } ?? ""
+        folder =
+            unsafe getcwd(nil, 0).map { path in
+                defer { unsafe free(path) }
+                return unsafe String(cString: path)
+            } ?? ""
         var action = sigaction()
         unsafe sigaction(SIGTERM, nil, &action)
         termination = unsafe action.__sigaction_handler.sa_handler == nil

@@ -90,7 +90,8 @@ import Testing
         info.hasAlpha = false
         let exif = Fixture.valid("jpeg")[0].bytes
         let image = DecodedImage(
-            info: info, pixels: pixels, metadata: [MetadataBlob(.xmp, Array("<x:xmpmeta/>".utf8) + exif.prefix(70_000))],
+            info: info, pixels: pixels,
+            metadata: [MetadataBlob(.xmp, Array("<x:xmpmeta/>".utf8) + exif.prefix(70_000))],
             format: format, coder: "")
         let local = try Self.inProcess.manager.encode(image, to: format)
         let remote = try Self.isolated.manager.encode(image, to: format)
@@ -142,7 +143,8 @@ import Testing
                 do throws(CoderError) {
                     if session == nil { session = try host.manager.openSession(source) }
                     let part = try session?.decodeAvailable()
-                    result.append(part.map { "\($0.changed) \($0.isComplete) " + Account.digest($0.pixels) } ?? "nothing")
+                    result.append(
+                        part.map { "\($0.changed) \($0.isComplete) " + Account.digest($0.pixels) } ?? "nothing")
                 } catch {
                     result.append("\(error)")
                 }

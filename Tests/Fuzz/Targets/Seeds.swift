@@ -47,9 +47,11 @@ package enum FuzzHost {
     package static let isIsolated = environment("CODERHOST_FUZZ_ISOLATED") != nil
 
     package static let host: CoderHost = {
-        // Isolation is switched on and off here.
-        let configuration = HostConfiguration(
+        var configuration = HostConfiguration(
             directories: [.init(products, origin: .argument)], administrationDirectories: [], followsChanges: false)
+        // Nothing of a mutated picture may be left behind, but a process for each would be all that is measured.
+        configuration.isolation = isIsolated ? IsolationPolicy(.require, reuse: .reuse(50), needed: []) : .init(.off)
+        configuration.stateDirectory = nil
         return CoderHost(configuration: configuration)
     }()
     package static var manager: CodersManager { host.manager }
