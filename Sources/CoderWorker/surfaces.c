@@ -62,7 +62,8 @@ static uint8_t *map(wire_message *message, const iso_surface *wanted) {
     if (kept[place].memory) {
         munmap(kept[place].memory, kept[place].bytes);
     }
-    void *memory = mmap(NULL, wanted->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    /* All pages at once: one after the other costs a fault each, a third of what decoding a large picture takes. */
+    void *memory = mmap(NULL, wanted->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
     if (memory == MAP_FAILED) {
         /* Pixels to encode may be lent for reading only. */
         memory = mmap(NULL, wanted->map_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
