@@ -220,7 +220,9 @@ import Testing
 
         // 127: the loader itself could not open a library.
         #expect([0, 66, 69, 73, 74, 127].contains(result.status), "\(result.status): \(result.stderr)")
-        #expect(result.status == 0 ? result.stderr.isEmpty : result.stderr.contains(/Too many open files|Error 24/))
+        // With four, the folder of the plugins cannot be read any more, and they count as not installed.
+        let reasons = count == 4 ? /Too many open files|Error 24|not installed/ : /Too many open files|Error 24/
+        #expect(result.status == 0 ? result.stderr.isEmpty : result.stderr.contains(reasons))
         #expect(try names("o") == (result.status == 0 ? ["x.pam"] : []))
     }
 

@@ -47,7 +47,8 @@ import Testing
     ) throws -> CoderHost {
         try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"], into: folder.path, named: file)
         var limits = DecodeLimits.default
-        limits.maxMilliseconds = 700
+        // Only one that never ends has to wait for it.
+        limits.maxMilliseconds = name == "endless" ? 700 : 60_000
         limits.maxDecodedBytes = 32 << 20
         return testHost(
             folder.path, Repository.products, limits: limits,
@@ -99,9 +100,9 @@ import Testing
         // It begins anew, because nobody but the system ends a process that way.
         #expect(try other.decodeImage().size == PixelSize(2, 1))
         #expect(try session.decodeImage().size == PixelSize(2, 1))
-        // With the zygote all of its workers end, and the next session has new ones.
+        // With the zygote all of its workers end, and both sessions get new ones.
         killProcess(all[all.count - 3])
-        #expect(throws: CoderError.self) { try session.decodeImage() }
+        #expect(try session.decodeImage().size == PixelSize(2, 1))
         #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
     }
 

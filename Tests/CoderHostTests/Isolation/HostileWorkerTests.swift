@@ -52,6 +52,27 @@ import Testing
         #expect(lie.codes.contains(try #require(error).code), "\(lie.name): \(String(describing: error))")
     }
 
+    @Test func `may say anything: three hundred conversations with random damage`() throws {
+        let folder = TemporaryDirectory()
+        var codes: [String: Int] = [:]
+        let host = try host(lie: "RANDOM", in: folder)
+        for seed in 0..<300 {
+            folder.write(Array("\(seed)".utf8), to: "seed")
+            do throws(CoderError) {
+                let image = try host.manager.decode(badPicture)
+                #expect(image.pixels.size == image.info.size, "seed \(seed)")
+                codes["a picture", default: 0] += 1
+            } catch {
+                #expect(error.code != .misuse, "seed \(seed): \(error)")
+                codes[error.code.description, default: 0] += 1
+            }
+            // Otherwise the breaker would soon be all that is tested.
+            host.quarantine.clear()
+        }
+        #expect(codes.count >= 4, "\(codes)")
+        #expect(codes["a picture", default: 0] > 20, "\(codes)")
+    }
+
     @Test func `cannot make the host count frames for ever`() throws {
         let folder = TemporaryDirectory()
         let host = try host(lie: "ENDLESS_FRAMES", in: folder)

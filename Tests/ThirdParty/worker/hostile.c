@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <isolation_wire.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +16,7 @@
 enum {
     HONEST, OTHER_SESSION, OTHER_SEQUENCE, OTHER_MAGIC, SHORT_REPLY, ENDLESS_REPLY, DESCRIPTORS, SILENCE, ENDLESS_LOG,
     UNASKED_OUTPUT, UNKNOWN_TYPE, HUGE_SIZE, NO_FORMAT, OTHER_FRAME, UNKNOWN_STATUS, EMPTY_PACKET, ENDS, OTHER_PLUGIN,
-    SHORT_LOADED, BEHIND_THE_CANVAS, ENDLESS_FRAMES, LONG_BLOB, LENGTH_LIES,
+    SHORT_LOADED, BEHIND_THE_CANVAS, ENDLESS_FRAMES, LONG_BLOB, LENGTH_LIES, RANDOM,
 };
 
 #ifndef LIE
@@ -23,6 +24,34 @@ enum {
 #endif
 
 static int session_socket = -1;
+
+/* With RANDOM: what the file `seed` beside the program says. */
+static uint64_t seed;
+
+static uint32_t chance(uint32_t limit) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (uint32_t)(seed >> 16) % limit;
+}
+
+static void read_seed(void) {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 8);
+    char *slash = length > 0 ? (path[length] = 0, strrchr(path, '/')) : NULL;
+    FILE *file = slash ? (strcpy(slash + 1, "seed"), fopen(path, "r")) : NULL;
+    unsigned long number = 1;
+    if (file && fscanf(file, "%lu", &number) == 1) seed = number * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    if (file) fclose(file);
+}
+
+/* Changes some bytes of a packet, mostly where there are numbers; answers how long it is then. */
+static size_t spoil(char *packet, size_t length) {
+    for (uint32_t n = chance(4); n > 0 && length > 0; n--) {
+        size_t at = chance(2) ? chance(32) % length : chance((uint32_t)length);
+        uint32_t how = chance(4);
+        packet[at] = (char)(how == 0 ? 0 : how == 1 ? 0xff : how == 2 ? packet[at] ^ (1 << chance(8)) : (int)chance(256));
+    }
+    return chance(8) ? length : chance((uint32_t)length + 1);
+}
 
 static int receive(int socket, void *buffer, size_t capacity, int *descriptor) {
     struct iovec part = {buffer, capacity};
@@ -49,6 +78,7 @@ static void send_packet(int socket, iso_header head, const void *body, size_t le
     memcpy(packet, &head, sizeof head);
     if (length) memcpy(packet + sizeof head, body, length);
     struct iovec part = {packet, sizeof head + length};
+    if (LIE == RANDOM && chance(3) == 0) part.iov_len = spoil(packet, part.iov_len);
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -164,6 +194,7 @@ static void serve(void) {
 }
 
 int main(void) {
+    if (LIE == RANDOM) read_seed();
     static char buffer[ISO_PACKET_LIMIT];
     for (;;) {
         int descriptor = -1;
