@@ -9,16 +9,9 @@ import Synchronization
 /// A worker can change the pixels as long as it lives, and nothing else: size and seals are final.
 // Sendable because: the table of blocks is behind a lock, and a block belongs to whoever took it.
 @safe final class SharedSurfaces: @unchecked Sendable {
-    /// A part of a buffer, as a worker finds it.
-    struct Surface {
-        var id: UInt64
-        var descriptor: Int32
-        var mapBytes: Int
-        /// Where the buffer begins; always 0 here.
-        var offset: Int
-    }
-
-    private struct Block {
+    /// The memory of a buffer, as a worker finds it.
+    struct Block {
+        /// Never given twice.
         var id: UInt64
         var descriptor: Int32
         var bytes: Int
@@ -65,11 +58,9 @@ import Synchronization
         if let block { close(block.descriptor) }
     }
 
-    /// The surface of a buffer that came from here; nil for any other.
-    func surface(of buffer: PixelBuffer) -> Surface? {
+    /// The memory of a buffer that came from here; nil for any other.
+    func block(of buffer: PixelBuffer) -> Block? {
         let address = unsafe buffer.withUnsafeMutableBytes { UInt(bitPattern: $0.baseAddress!) }
-        return table.blocks.withLock { blocks in
-            blocks[address].map { Surface(id: $0.id, descriptor: $0.descriptor, mapBytes: $0.bytes, offset: 0) }
-        }
+        return table.blocks.withLock { $0[address] }
     }
 }

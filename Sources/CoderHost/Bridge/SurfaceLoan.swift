@@ -15,10 +15,10 @@ struct SurfaceLoan {
         self.place = place
         var buffer = place.buffer
         var rect = place.rect
-        var shared = surfaces.surface(of: buffer)
+        var shared = surfaces.block(of: buffer)
         if shared == nil {
             buffer = try surfaces.pool.take(rect.size, buffer.format, clean: !copying)
-            shared = surfaces.surface(of: buffer)
+            shared = surfaces.block(of: buffer)
             rect = PixelRect(rect.size)
             copy = buffer
             if copying { Self.copyRows(place, CanvasPlace(buffer)) }
@@ -29,7 +29,7 @@ struct SurfaceLoan {
         let offset = rect.y * buffer.stride + rect.x * buffer.format.bytesPerPixel
         var surface = iso_surface()
         surface.id = shared.id
-        surface.map_bytes = UInt64(shared.mapBytes)
+        surface.map_bytes = UInt64(shared.bytes)
         surface.offset = UInt64(offset)
         surface.byte_count = UInt64(buffer.byteCount - offset)
         surface.stride = UInt64(buffer.stride)
