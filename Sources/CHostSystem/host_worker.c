@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "host_worker.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -87,6 +89,23 @@ int host_kill(int handle, int process) {
 int host_has_ended(int handle, int milliseconds) {
     struct pollfd entry = {.fd = handle, .events = POLLIN};
     return poll(&entry, 1, milliseconds) > 0;
+}
+
+int host_ending(int process, int milliseconds) {
+    siginfo_t info;
+    for (int waited = 0;; waited += 2) {
+        memset(&info, 0, sizeof info);
+        if (waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+            return -1;
+        }
+        if (info.si_pid != 0) {
+            return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+        }
+        if (waited >= milliseconds) {
+            return -1;
+        }
+        poll(NULL, 0, 2);
+    }
 }
 
 int host_reap(int process) {
@@ -213,6 +232,11 @@ int host_shared_memory(const char *name, uint64_t count, int is_open) {
 
 int host_forbid_writing(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+}
+
+const char *host_path_of_library(void *handle) {
+    struct link_map *map = NULL;
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name : NULL;
 }
 
 void host_store_word(uint32_t *word, uint32_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); }

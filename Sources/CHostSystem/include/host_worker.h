@@ -24,6 +24,10 @@ int host_kill(int handle, int process);
 /* Whether the process behind a pidfd has ended, after waiting up to `milliseconds`. */
 int host_has_ended(int handle, int milliseconds);
 
+/* How a child has ended, after waiting up to `milliseconds`: its exit code, or 128 plus the number of a signal; -1 where
+   it goes on or that cannot be told. The child stays to be reaped. */
+int host_ending(int process, int milliseconds);
+
 /* Waits for a child that is ending, so that nothing of it is left. */
 int host_reap(int process);
 
@@ -48,6 +52,9 @@ int host_forbid_writing(int descriptor);
 void host_store_word(uint32_t *_Nonnull word, uint32_t value);
 uint32_t host_load_word(const uint32_t *_Nonnull word);
 void host_store_long(uint64_t *_Nonnull word, uint64_t value);
+
+/* The file behind a handle of `dlopen`; valid as long as the handle. */
+const char *_Nullable host_path_of_library(void *_Nonnull handle);
 
 /* The name of a system call of this machine; NULL for one that is not in the list. */
 const char *_Nullable host_system_call_name(int number);

@@ -1,10 +1,11 @@
+import CHostSystem
 import Glibc
 
-/// Whether the loader has mapped a library of this name already.
-func isMapped(_ library: String) -> Bool {
+/// The file of a library that the loader has mapped already; nil where there is none of this name.
+func mappedPath(_ library: String) -> String? {
     // For a path the loader would open the file, whatever it is.
-    if library.utf8.contains(UInt8(ascii: "/")) { return false }
-    guard let handle = unsafe dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return false }
-    unsafe dlclose(handle)
-    return true
+    if library.utf8.contains(UInt8(ascii: "/")) { return nil }
+    guard let handle = unsafe dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return nil }
+    defer { unsafe dlclose(handle) }
+    return unsafe host_path_of_library(handle).map { unsafe String(cString: $0) } ?? ""
 }

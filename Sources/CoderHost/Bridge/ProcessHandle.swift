@@ -34,6 +34,14 @@ final class ProcessHandle: @unchecked Sendable {
     /// Ends the process, whatever it does.
     func kill() { _ = host_kill(descriptor, child) }
 
+    /// How a child has ended, within half a second; nil where it goes on or that cannot be told.
+    func ending() -> Zygote.Ending? {
+        guard child > 0 else { return nil }
+        let status = host_ending(child, 500)
+        if status < 0 { return nil }
+        return status > 128 ? .signal(status - 128) : .exit(status)
+    }
+
     /// Whether it has ended, after waiting up to so many milliseconds; true where that cannot be told.
     func hasEnded(within milliseconds: Int32 = 0) -> Bool {
         descriptor < 0 || host_has_ended(descriptor, milliseconds) != 0

@@ -6,7 +6,7 @@
 /// - Source: `ld.so(8)`.
 final class LibraryResolver {
     private var found: [String: String?] = [:]
-    private var mapped: [String: Bool] = [:]
+    private var mapped: [String: String?] = [:]
     /// Libraries by path that lack nothing, nor do those they need.
     private var complete: Set<String> = []
     private lazy var cache = LoaderCache()
@@ -52,7 +52,7 @@ final class LibraryResolver {
     /// Whether a library of the plugin is only found relative to the plugin's own place.
     func needsOrigin(_ image: ELFImage, in folder: String) -> Bool {
         image.runPath.contains { $0.hasPrefix("$ORIGIN") || $0.hasPrefix("${ORIGIN}") }
-            && image.needed.contains { locate($0, runPath: [], folder: folder) == nil && !isInProcess($0) }
+            && image.needed.contains { locate($0, runPath: [], folder: folder) == nil && inProcess($0) == nil }
     }
 
     private func missing(
@@ -62,7 +62,12 @@ final class LibraryResolver {
         // Real plugins need a few dozen; a chain without end is somebody's trap.
         for name in image.needed where visited.count < Self.maxLibraries && visited.insert(name).inserted {
             guard let path = locate(name, runPath: image.runPath, folder: folder) else {
-                if !isInProcess(name) { result.append((name, neededBy)) }
+                // A worker, which has not got it yet, finds it where this process has it from.
+                if let path = inProcess(name) {
+                    if !path.isEmpty { paths.insert(path) }
+                } else {
+                    result.append((name, neededBy))
+                }
                 continue
             }
             if complete.contains(path) { continue }
@@ -76,10 +81,10 @@ final class LibraryResolver {
         return result
     }
 
-    /// Whether a library of that name is there already; asking the loader makes it look through all its folders.
-    private func isInProcess(_ name: String) -> Bool {
+    /// The file of a library of that name that is there already; asking the loader makes it look through all its folders.
+    private func inProcess(_ name: String) -> String? {
         if let known = mapped[name] { return known }
-        let answer = isMapped(name)
+        let answer = mappedPath(name)
         mapped[name] = answer
         return answer
     }

@@ -68,12 +68,18 @@ enum PathTrust {
         if status.owner != 0 && status.owner != user {
             return Doubt(
                 component: path, reason: "it belongs to user \(status.owner), neither root nor you",
-                remedy: user == 0 ? "chown root \(shellQuoted(path))" : "move the plugins into a folder of your own")
+                remedy: "see who put it there; move the plugin into a folder of your own"
+                    + ", or vouch for the file: coderhost plugin trust FILE")
         }
         let isSticky = status.mode & S_ISVTX != 0 && status.isDirectory && !isLast
         if status.mode & (S_IWGRP | S_IWOTH) != 0 && !isSticky {
             let who = status.mode & S_IWOTH != 0 ? "everybody" : "its group"
-            return Doubt(component: path, reason: "\(who) can write it", remedy: "chmod go-w \(shellQuoted(path))")
+            // A folder for everybody is one on purpose.
+            let isShared = status.isDirectory && status.mode & S_ISVTX != 0
+            return Doubt(
+                component: path, reason: "\(who) can write it",
+                remedy: isShared
+                    ? "move the plugin into a folder of your own" : "chmod go-w \(shellQuoted(path))")
         }
         return nil
     }

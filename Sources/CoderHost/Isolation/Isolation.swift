@@ -108,7 +108,7 @@ final class Isolation: Sendable {
         } catch {
             let why =
                 switch error {
-                case .unavailable(let why), .crashed(let why): why
+                case .unavailable(let why), .crashed(let why, _): why
                 case .failed(let error): error.message
                 case .refused, .gone: "it ended"
                 }

@@ -30,6 +30,8 @@ final class Worker: @unchecked Sendable {
     private(set) var confinement: Confinement
     private(set) var isUsable = true
     private(set) var sessions = 0
+    /// Whether the present session has brought forth a picture or a file.
+    private(set) var hasWorked = false
     private var sequence: UInt32 = 0
 
     /// How long a plugin may go on once it was told to stop.
@@ -89,6 +91,7 @@ final class Worker: @unchecked Sendable {
     /// Begins another session; the page is made ready for it.
     func beginSession() {
         sessions += 1
+        hasWorked = false
         page.setCancelled(false)
     }
 
@@ -137,6 +140,7 @@ final class Worker: @unchecked Sendable {
                 if header.more != 0 { continue }
                 guard let head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
                 rest.removeFirst(MemoryLayout<iso_reply>.size)
+                if head.status == CPI_OK, type == ISO_DECODE || type == ISO_FINISH { hasWorked = true }
                 return Reply(head: head, rest: rest)
             default: throw breach("a packet of kind \(header.type)")
             }
@@ -255,13 +259,16 @@ final class Worker: @unchecked Sendable {
         process?.kill()
         var error = CoderError(
             .pluginCrashed, "the plugin \(ending.text) while \(phase.text)",
-            hint: "the picture may be made to do that; other formats are not touched")
+            hint: "the file may be crafted: tell the plugin's author; nothing else is affected")
         if ending == .signal(SIGSYS) {
-            error.message = "the plugin tried something while \(phase.text) that the sandbox forbids"
-            error.hint = "a plugin that starts threads says so in its manifest (isolation.threads)"
+            error.message =
+                "the plugin tried to start a thread or a process while \(phase.text), which the sandbox forbids"
+            error.hint = "threads have to be declared in its manifest (isolation.threads)"
+            plugin.failed(.violation, during: phase.kind)
+            return error
         }
-        // Nobody but the system or a person ends a process that way.
-        if ending == .signal(SIGKILL) {
+        // Nobody but the system or a person ends a worker, or the process that it was forked from, that way.
+        if ending == .signal(SIGKILL) || ending == .gone {
             error.message = "the plugin's worker was killed while \(phase.text)"
             error.hint = "the system may be short of memory; try again"
             error.isPassing = true

@@ -13,13 +13,15 @@ final class Zygote: Sendable {
     enum Ending: Hashable {
         case signal(Int32)
         case exit(Int32)
+        /// With the process that it was forked from.
+        case gone
         case unknown
 
         var text: String {
             switch self {
             case .signal(let number): "crashed (\(SignalName.of(number)))"
             case .exit(let code): "ended the process (exit code \(code))"
-            case .unknown: "crashed"
+            case .gone, .unknown: "crashed"
             }
         }
     }
@@ -39,20 +41,23 @@ final class Zygote: Sendable {
     /// Whether it has threads, so that it cannot be forked and has to be the worker itself.
     let isAlone: Bool
 
-    /// How long loading may take.
-    private static let loadSeconds: UInt64 = 20
+    /// How long loading may take at most.
+    private static let loadMilliseconds = 20_000
 
     /// Starts the program and loads a plugin in it; waits until that is done.
     ///
-    /// - Parameter plugin: nil asks what confinement there is, and loads nothing.
-    init(_ program: String, _ plugin: WorkerPlugin?) throws(ZygoteFailure) {
+    /// - Parameters:
+    ///   - plugin: nil asks what confinement there is, and loads nothing.
+    ///   - milliseconds: how long that may take; 0 leaves it to this.
+    init(_ program: String, _ plugin: WorkerPlugin?, milliseconds: Int = 0) throws(ZygoteFailure) {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
             throw .unavailable("no socket for a worker: \(error)")
         }
         let channel = WorkerChannel(descriptor: pair.own)
-        defer { close(pair.theirs) }
         do throws(SystemError) {
+            // As long as it is open here, the other end would not be seen to end.
+            defer { close(pair.theirs) }
             process = try ProcessHandle(starting: program, socket: pair.theirs)
         } catch {
             throw .unavailable("\(program) cannot be started: \(error)")
@@ -64,7 +69,8 @@ final class Zygote: Sendable {
             channel.send(header, body, descriptors: plugin?.descriptor.map { [$0] } ?? [], milliseconds: 1000)
         }
         guard sent == .sent else { throw .unavailable("\(program) ended at once") }
-        let loaded = try Self.awaitLoaded(channel, process)
+        let wait = milliseconds > 0 ? min(milliseconds, Self.loadMilliseconds) : Self.loadMilliseconds
+        let loaded = try Self.awaitLoaded(channel, process, milliseconds: wait)
         confinement = Confinement(loaded.confinement)
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
@@ -73,27 +79,43 @@ final class Zygote: Sendable {
     }
 
     private static func awaitLoaded(
-        _ channel: WorkerChannel, _ process: ProcessHandle
+        _ channel: WorkerChannel, _ process: ProcessHandle, milliseconds: Int
     ) throws(ZygoteFailure) -> iso_loaded {
-        let end = monotonicNow() + loadSeconds * 1_000_000_000
+        let end = monotonicNow() + UInt64(milliseconds) * 1_000_000
         while monotonicNow() < end {
-            switch channel.receive(milliseconds: 100) {
+            switch channel.receive(milliseconds: 20) {
             case .nothing: continue
-            case .end: throw .crashed("it crashed while it was loaded")
-            case .damaged: throw .crashed("it sent a packet that is none")
+            case .end: throw failure(process.ending())
+            case .damaged: throw .crashed("it sent a packet that is none", .violation)
             case .packet: break
             }
             switch Int32(channel.header.type) {
             case ISO_LOADED:
-                guard let loaded = channel.load(iso_loaded.self) else { throw .crashed("it sent a short packet") }
+                guard let loaded = channel.load(iso_loaded.self) else {
+                    throw .crashed("it sent a short packet", .violation)
+                }
                 return loaded
             case ISO_VIOLATION:
                 let number = channel.load(iso_violation.self).map { Int($0.system_call) } ?? -1
-                throw .crashed("it tried \(SystemCall.name(number)) while it was loaded, which the sandbox forbids")
-            default: throw .crashed("it sent a packet of kind \(channel.header.type)")
+                throw .crashed(
+                    "it tried \(SystemCall.name(number)) while it was loaded, which the sandbox forbids", .violation)
+            default: throw .crashed("it sent a packet of kind \(channel.header.type)", .violation)
             }
         }
-        throw .crashed("loading it took longer than \(loadSeconds) s")
+        throw .crashed("loading it took longer than \(milliseconds) ms", .hang)
+    }
+
+    /// Why a process that was to load a plugin is gone.
+    private static func failure(_ ending: Ending?) -> ZygoteFailure {
+        switch ending {
+        case .exit(66): .unavailable("there is no memory or no process left for a worker")
+        case .signal(SIGKILL): .unavailable("the worker was killed while it was started")
+        case .signal(SIGSYS):
+            .crashed("it tried to start a thread or a process while it was loaded, which the sandbox forbids", .violation)
+        case .signal(SIGXCPU), .signal(SIGALRM): .crashed("loading it did not come to an end", .hang)
+        case .signal, .exit: .crashed("it \(ending!.text) while it was loaded", .crash)
+        case .gone, .unknown, nil: .crashed("it crashed while it was loaded", .crash)
+        }
     }
 
     private static func coders(_ channel: WorkerChannel, count: UInt32) -> [iso_coder] {
@@ -168,14 +190,14 @@ final class Zygote: Sendable {
                 let answer = channel.load(iso_forked.self), answer.worker == request.worker
             else {
                 state.isUsable = false
-                throw .crashed("it answered a request that was not made")
+                throw .crashed("it answered a request that was not made", .violation)
             }
             if answer.error != 0 { throw .unavailable("a worker cannot be forked: \(SystemError(answer.error))") }
             // Without it, as on kernels before 5.3, a worker is ended with the process that it was forked from.
             return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0) }
         }
         state.isUsable = false
-        throw .crashed("it did not fork within five seconds")
+        throw .crashed("it did not fork within five seconds", .hang)
     }
 
     /// Makes the zygote itself the worker.
@@ -217,11 +239,13 @@ final class Zygote: Sendable {
             let end = monotonicNow() + 500_000_000
             while true {
                 if let known = state.endings.removeValue(forKey: worker.number) { return known }
-                guard state.isUsable, monotonicNow() < end else { return .unknown }
+                guard monotonicNow() < end else { return .unknown }
+                guard state.isUsable else { return .gone }
                 switch state.channel.receive(milliseconds: 50) {
                 case .nothing: continue
                 case .packet where Self.note(&state, state.channel): continue
-                default:
+                case .end: state.isUsable = false
+                case .packet, .damaged:
                     state.isUsable = false
                     return .unknown
                 }
@@ -234,8 +258,8 @@ final class Zygote: Sendable {
 enum ZygoteFailure: Error {
     /// The system does not give what is needed.
     case unavailable(String)
-    /// The plugin ended the process.
-    case crashed(String)
+    /// The plugin ended the process, or broke the rules.
+    case crashed(String, Quarantine.Kind)
     /// The plugin answered that it cannot work.
     case refused(iso_loaded)
     /// It has ended since; a new one may be started.

@@ -169,10 +169,12 @@ public final class CodersManager: Sendable {
         let sniffer = source.sniffer
         var reasons: [String] = []
         var format: String?
+        var remedy = ""
         for record in registry.snapshot.plugins where !record.status.isUsable {
             for coder in record.manifest?.coders ?? [] where coder.roles.contains(.decode) {
                 guard let match = coder.formats.first(where: { sniffer.score($0.signatures) != nil }) else { continue }
                 format = match.name
+                if remedy.isEmpty { remedy = record.status.remedy }
                 reasons.append(
                     "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
                 break
@@ -180,7 +182,8 @@ public final class CodersManager: Sendable {
         }
         if let format {
             return CoderError(
-                .noCoder, "no usable coder for \(format)", hint: "see coderhost list", attempts: reasons)
+                .noCoder, "no usable coder for \(format)", hint: remedy.isEmpty ? "see coderhost list" : remedy,
+                attempts: reasons)
         }
         for known in configuration.catalogue() {
             let formats = known.manifest.coders.filter { $0.roles.contains(.decode) }.flatMap(\.formats)

@@ -29,6 +29,8 @@ enum PluginCheckVerb: PluginVerb {
         if !arguments.has("--list"), operands.count != 1 {
             throw UsageError("plugin check needs the FILE of one plugin", command: "plugin check")
         }
+        // The kit has limits of its own; what makes no sense is refused all the same.
+        _ = try arguments.configuration()
         if arguments.has("--json"), arguments.has("--junit") {
             throw UsageError("--json and --junit cannot be printed at the same time", command: "plugin check")
         }
