@@ -73,7 +73,7 @@ final class IsolatedPlugin: Sendable {
     }
 
     private func fork(_ context: SessionContext, _ dataBytes: Int) throws(ZygoteFailure) -> Worker {
-        let zygote = try self.zygote()
+        let zygote = try self.zygote(context)
         let seconds = context.limits.maxMilliseconds == 0 ? 0 : context.limits.maxMilliseconds / 1000 + 2
         let mayThread = (record.manifest?.threads ?? 0) > 0
         let worker = try zygote.fork(
@@ -98,7 +98,8 @@ final class IsolatedPlugin: Sendable {
 
     /// Takes a worker back: for the next session, or to its end.
     func giveBack(_ worker: Worker) {
-        quarantine.recordSuccess(of: record, sealed.hash)
+        // One that had to be ended, or was killed, tells nothing good: the trial has no outcome.
+        if worker.isUsable { quarantine.recordSuccess(of: record, sealed.hash) }
         guard worker.isUsable, worker.sessions < policy.reuse.sessions else {
             worker.end()
             return
@@ -107,26 +108,26 @@ final class IsolatedPlugin: Sendable {
     }
 
     /// Starts the confined process if there is none.
-    private func zygote() throws(ZygoteFailure) -> Zygote {
+    private func zygote(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         if let known = state.withLock({ $0.zygote }), known.isUsable { return known }
         return try starting.withLock { _ throws(ZygoteFailure) -> Zygote in
             let (known, refusal) = state.withLock { state in (state.zygote, state.refusal) }
             if let known, known.isUsable { return known }
             if let refusal { throw .failed(refused(refusal.status)) }
-            let zygote = try start()
+            let zygote = try start(context)
             state.withLock { $0.zygote = zygote }
             return zygote
         }
     }
 
-    private func start() throws(ZygoteFailure) -> Zygote {
+    private func start(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         let isCopy = sealed.path != record.path
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
             folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds,
-            records: policy.recordsRefusals)
+            records: policy.recordsRefusals, needed: policy.mode == .require ? policy.needed : [])
         do throws(ZygoteFailure) {
-            let zygote = try Zygote(program, message)
+            let zygote = try Zygote(program, message, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))
@@ -184,12 +185,19 @@ final class IsolatedPlugin: Sendable {
         case .failed(let error): error
         case .unavailable(let why):
             CoderError(.isolationUnavailable, "no sandbox: \(why)", hint: "see coderhost doctor isolation")
-        case .crashed(let how): CoderError(.pluginCrashed, "\(record.fileName) cannot be used: \(how)")
+        case .crashed(let how): misbehaved(how)
         case .refused(let loaded): refused(Self.refusal(loaded, record).status)
         case .gone:
             CoderError(
                 .isolationUnavailable, "no sandbox: its process ended twice", hint: "see coderhost doctor isolation")
         }
+    }
+
+    /// The process that workers are forked from did not fork, or forged its answer.
+    private func misbehaved(_ how: String) -> CoderError {
+        // Some of it a machine without time to spare could cause, too: not one such failure is enough.
+        failed(.violation, during: .decode)
+        return CoderError(.pluginCrashed, "\(record.fileName) cannot be used: \(how)")
     }
 
     /// Takes note of a session that ended the worker.

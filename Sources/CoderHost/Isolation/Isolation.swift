@@ -119,12 +119,7 @@ final class Isolation: Sendable {
     /// - Throws: `.isolationUnavailable`, naming what is missing.
     func examine(_ confinement: Confinement) throws(CoderError) {
         guard policy.mode == .require else { return }
-        let lacking = confinement.lacking(policy.needed)
-        if lacking.isEmpty { return }
-        throw CoderError(
-            .isolationUnavailable,
-            "the sandbox lacks " + lacking.map { "\($0.mechanism.rawValue) (\($0.reason))" }.joined(separator: ", "),
-            hint: "see coderhost doctor isolation; --isolation require:GROUP,… asks for less")
+        if let error = confinement.shortfall(policy.needed) { throw error }
     }
 }
 

@@ -44,8 +44,10 @@ final class Zygote: Sendable {
 
     /// Starts the program and loads a plugin in it; waits until that is done.
     ///
-    /// - Parameter plugin: nil asks what confinement there is, and loads nothing.
-    init(_ program: String, _ plugin: WorkerPlugin?) throws(ZygoteFailure) {
+    /// - Parameters:
+    ///   - plugin: nil asks what confinement there is, and loads nothing.
+    ///   - context: of the session that waits for it, whose time may be shorter.
+    init(_ program: String, _ plugin: WorkerPlugin?, _ context: SessionContext? = nil) throws(ZygoteFailure) {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
             throw .unavailable("no socket for a worker: \(error)")
@@ -64,8 +66,13 @@ final class Zygote: Sendable {
             channel.send(header, body, descriptors: plugin?.descriptor.map { [$0] } ?? [], milliseconds: 1000)
         }
         guard sent == .sent else { throw .unavailable("\(program) ended at once") }
-        let loaded = try Self.awaitLoaded(channel, process)
+        let loaded = try Self.awaitLoaded(channel, process, context)
         confinement = Confinement(loaded.confinement)
+        if let plugin, loaded.status == CPI_UNSUPPORTED, loaded.stage == UInt32(ISO_STAGE_CONFINED) {
+            var known = confinement
+            known.missing.removeAll { $0.mechanism == .seccompSeal }
+            if let error = known.shortfall(plugin.needed) { throw .failed(error) }
+        }
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
         isAlone = loaded.threads > 1
@@ -73,12 +80,14 @@ final class Zygote: Sendable {
     }
 
     private static func awaitLoaded(
-        _ channel: WorkerChannel, _ process: ProcessHandle
+        _ channel: WorkerChannel, _ process: ProcessHandle, _ context: SessionContext?
     ) throws(ZygoteFailure) -> iso_loaded {
         let end = monotonicNow() + loadSeconds * 1_000_000_000
         while monotonicNow() < end {
             switch channel.receive(milliseconds: 100) {
-            case .nothing: continue
+            case .nothing:
+                do throws(CoderError) { try context?.checkCancellation() } catch { throw .failed(error) }
+                continue
             case .end: throw .crashed("it crashed while it was loaded")
             case .damaged: throw .crashed("it sent a packet that is none")
             case .packet: break
@@ -170,6 +179,11 @@ final class Zygote: Sendable {
                 state.isUsable = false
                 throw .crashed("it answered a request that was not made")
             }
+            // Those that nobody takes are closed with the next packet.
+            guard channel.header.descriptors <= 1 else {
+                state.isUsable = false
+                throw .crashed("it sent descriptors that nobody asked for")
+            }
             if answer.error != 0 { throw .unavailable("a worker cannot be forked: \(SystemError(answer.error))") }
             // Without it, as on kernels before 5.3, a worker is ended with the process that it was forked from.
             return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0) }
@@ -204,8 +218,9 @@ final class Zygote: Sendable {
         guard Int32(channel.header.type) == ISO_ENDED, let ended = channel.load(iso_ended.self) else { return false }
         // Those that nobody asks about were ended on purpose.
         if state.endings.count > 256 { state.endings.removeAll() }
-        // Above 128 stands for a signal that the process could not end by.
-        let signal = ended.signal != 0 ? ended.signal : ended.exit_code > 128 ? ended.exit_code - 128 : 0
+        // Above 128 stands for a signal that the process could not end by; SIGKILL is none of them, and is not counted.
+        let told = ended.exit_code > 128 && ended.exit_code != 128 + SIGKILL ? ended.exit_code - 128 : 0
+        let signal = ended.signal != 0 ? ended.signal : told
         state.endings[ended.worker] = signal != 0 ? .signal(signal) : .exit(ended.exit_code)
         return true
     }
