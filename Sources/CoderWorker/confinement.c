@@ -112,10 +112,14 @@ void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_desc
 }
 
 void confine_end_of_loading(void) {
-    struct rlimit now;
-    if (getrlimit(RLIMIT_CPU, &now) == 0) {
-        now.rlim_cur = now.rlim_max;
-        setrlimit(RLIMIT_CPU, &now);
+    /* Of memory, too: a worker whose session has no limit has none. */
+    static const int resources[] = {RLIMIT_CPU, RLIMIT_DATA};
+    for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++) {
+        struct rlimit now;
+        if (getrlimit(resources[i], &now) == 0) {
+            now.rlim_cur = now.rlim_max;
+            setrlimit(resources[i], &now);
+        }
     }
 }
 

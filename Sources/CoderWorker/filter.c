@@ -112,6 +112,17 @@ static void on_call_with_value(int call, int argument, uint32_t value, uint32_t 
     close_call(start);
 }
 
+/*
+ * For a call of mmap: memory that RLIMIT_DATA does not count. That which is shared and anonymous would also outlive a
+ * picture, as all workers of a plugin that maps it while it is loaded have it in common.
+ */
+static void refuse_uncounted_memory(uint32_t action) {
+    load_argument(3);
+    when_bits(MAP_GROWSDOWN, action);
+    put(BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 0, 2);
+    when_bits(MAP_SHARED, action);
+}
+
 static int install(unsigned flags) {
     if (length > PROGRAM_ROOM) {
         return E2BIG;
@@ -154,7 +165,11 @@ void filter_loading(void) {
     }
     /* A filter sees no memory, so the new call's flags are out of its sight; libraries fall back on the old one. */
     on_call(__NR_clone3, REFUSE(ENOSYS));
-    unsigned short start = open_call(__NR_clone);
+    unsigned short start = open_call(__NR_mmap);
+    refuse_uncounted_memory(REFUSE(ENOMEM));
+    answer(ALLOW);
+    close_call(start);
+    start = open_call(__NR_clone);
     load_argument(0);
     when_equal(FORK_FLAGS, ALLOW);
     when_bits(CLONE_THREAD, ALLOW);
@@ -221,7 +236,13 @@ void filter_seal(int may_start_threads, int record) {
         on_call(always[i], ALLOW);
     }
     /* No code that was not there when the plugin was loaded. */
-    on_call_with_bits(__NR_mmap, 2, PROT_EXEC, TRAP, ALLOW);
+    uint32_t quiet = record ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO;
+    unsigned short start = open_call(__NR_mmap);
+    load_argument(2);
+    when_bits(PROT_EXEC, TRAP);
+    refuse_uncounted_memory(quiet | ENOMEM);
+    answer(ALLOW);
+    close_call(start);
     on_call_with_bits(__NR_mprotect, 2, PROT_EXEC, TRAP, ALLOW);
     on_call(__NR_clone3, REFUSE(ENOSYS));
     /*
@@ -229,11 +250,18 @@ void filter_seal(int may_start_threads, int record) {
      * the host sees is its end by the signal.
      */
     on_call_with_bits(__NR_clone, 0, CLONE_THREAD, may_start_threads ? ALLOW : TRAP, TRAP);
-    on_call_with_value(__NR_tgkill, 0, (uint32_t)getpid(), ALLOW, TRAP);
-    uint32_t quiet = record ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO;
+    /* Who ends itself by SIGKILL would look like somebody whom the system, or a person, has ended. */
+    start = open_call(__NR_tgkill);
+    load_argument(0);
+    put(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
+    answer(TRAP);
+    load_argument(2);
+    when_equal(SIGKILL, TRAP);
+    answer(ALLOW);
+    close_call(start);
     on_call_with_bits(__NR_newfstatat, 3, AT_EMPTY_PATH, ALLOW, quiet | EACCES);
     on_call_with_bits(__NR_statx, 2, AT_EMPTY_PATH, ALLOW, quiet | EACCES);
-    unsigned short start = open_call(__NR_prlimit64);
+    start = open_call(__NR_prlimit64);
     load_argument(2);
     put(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
     answer(TRAP);

@@ -22,8 +22,22 @@ int guardian_pipe = -1;
 
 static void on_child(int number) { (void)number; }
 
+/*
+ * A plugin can reach that number, too. One that stops, or that does nothing, would leave this process behind when the
+ * host is gone; it is one of those that worker_die is called with, or none.
+ */
+static int is_an_end(int number) {
+    static const int ends[] = {SIGABRT, SIGXCPU, SIGALRM, SIGTERM, SIGXFSZ, SIGSYS, SIGSEGV};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (ends[i] == number) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static _Noreturn void end_like(int status, int left_behind) {
-    if (WIFSIGNALED(status) || left_behind > 0) {
+    if (WIFSIGNALED(status) || is_an_end(left_behind)) {
         worker_die(WIFSIGNALED(status) ? WTERMSIG(status) : left_behind);
     }
     worker_exit(WEXITSTATUS(status));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <ucontext.h>
@@ -97,7 +98,8 @@ static void on_refusal(int number, siginfo_t *info, void *context) {
         return;
     }
     /* abort(), where the first filter knows only its own process (see filter.c). */
-    if (info->si_syscall == __NR_tgkill && argument(context, 0) == (uint64_t)getpid() && argument(context, 2) < NSIG) {
+    if (info->si_syscall == __NR_tgkill && argument(context, 0) == (uint64_t)getpid() && argument(context, 2) < NSIG &&
+        argument(context, 2) != SIGKILL) {
         _exit(EXIT_SIGNAL_BASE + (int)argument(context, 2));
     }
     iso_violation violation = {.system_call = info->si_syscall,
@@ -133,7 +135,11 @@ void violation_end_by_signals(volatile int *number) {
 }
 
 void violation_end_as_usual(void) {
-    left_behind = NULL;
+    if (left_behind) {
+        /* It is shared: what a worker wrote there, the next one could read. */
+        munmap((void *)left_behind, sizeof *left_behind);
+        left_behind = NULL;
+    }
     struct sigaction usual = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) {
         if (number != SIGSYS) {

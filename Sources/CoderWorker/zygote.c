@@ -93,6 +93,16 @@ static void confine(const iso_load *load, const char *folders, size_t length, in
     filter_loading();
 }
 
+/* Whether something is not in force that the host insists on; afterwards a plugin's constructors would have run. */
+static int is_lacking(uint32_t needed) {
+    for (int i = 0; i < ISO_MECHANISM_COUNT; i++) {
+        if (i != ISO_SECCOMP_SEAL && (needed >> i & 1) && confinement.state[i] != ISO_IN_FORCE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void serve_load(wire_message *message) {
     static iso_load load;
     memcpy(&load, wire_body(message, sizeof load), sizeof load);
@@ -107,6 +117,11 @@ static void serve_load(wire_message *message) {
     prctl(PR_SET_NAME, load.name, 0, 0, 0);
     confine(&load, folders, length, descriptor);
     iso_loaded loaded = {.stage = ISO_STAGE_CONFINED, .error = {.size = sizeof loaded.error}};
+    if (is_lacking(load.needed)) {
+        loaded.status = CPI_UNSUPPORTED;
+        reply_loaded(ISO_LOADED, message, &loaded);
+        return;
+    }
     /* The host has a clock of its own; this one is for a plugin that sleeps while nobody looks. */
     alarm(load.load_seconds * 4);
     plugin_load(&load, folders, length, descriptor, &loaded);

@@ -105,6 +105,36 @@ import Testing
         _ = try WorkerProcess().loadGood(try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=\(attempt)"]))
     }
 
+    @Test(.enabled(if: Seccomp.works), arguments: ["share_memory", "grow_memory_down"])
+    func `refuses a constructor memory that no limit counts`(attempt: String) throws {
+        _ = try WorkerProcess().loadGood(try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=\(attempt)"]))
+    }
+
+    @Test(arguments: [("seccomp", ISO_SECCOMP_LOAD), ("landlock", ISO_LANDLOCK), ("namespaces", ISO_PID_NAMESPACE)])
+    func `runs nothing of a plugin without what is insisted on`(denied: String, mechanism: Int) throws {
+        let worker = try WorkerProcess(denying: denied)
+        // Would it run, it would end the process.
+        let path = try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=give_up"])
+
+        guard case .loaded(let loaded) = try worker.load(path, needed: 1 << UInt32(mechanism)) else {
+            throw WorkerFailure("it was run")
+        }
+        #expect(loaded.facts.status == CPI_UNSUPPORTED)
+        #expect(loaded.facts.stage == UInt32(ISO_STAGE_CONFINED))
+    }
+
+    @Test func `does not stop where a constructor leaves word to`() throws {
+        let worker = try WorkerProcess()
+        let outcome = try worker.load(try build("isolation/tries.c", ["-DAT_LOAD", "-DTRY=leave_a_stop"]))
+
+        guard case .end = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(try worker.end() == .exit(0))
+        #expect(worker.waitUntilNothingIsLeft())
+    }
+
     @Test(arguments: [("give_up", SIGABRT), ("crash", SIGSEGV)], [nil, "namespaces", "namespaces,landlock,seccomp"])
     func `ends by the signal that ended a constructor`(attempt: (String, Int32), denying: String?) throws {
         let worker = try WorkerProcess(denying: denying)

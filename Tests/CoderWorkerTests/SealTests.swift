@@ -23,7 +23,7 @@ import Testing
     @Test(
         arguments: [
             "connect_out", "make_process", "run_program", "map_code", "kill_parent", "outlive_parent", "raise_limit",
-            "debug_parent", "new_namespace",
+            "debug_parent", "new_namespace", "kill_itself",
         ], [nil, "namespaces,landlock"])
     func `ends a plugin that tries to`(attempt name: String, denying: String?) throws {
         let (process, _, outcome) = try attempt(name, denying: denying)
@@ -42,7 +42,7 @@ import Testing
         _ = try process.fork()
     }
 
-    @Test(arguments: ["read_file", "write_file", "look_at_file"])
+    @Test(arguments: ["read_file", "write_file", "look_at_file", "share_memory", "grow_memory_down"])
     func `refuses quietly to`(attempt name: String) throws {
         let (_, worker, outcome) = try attempt(name)
 

@@ -128,7 +128,8 @@ typedef struct iso_load {
     uint32_t load_seconds;    /* processor time that loading may take, RLIMIT_CPU; 0 = none                */
     uint32_t max_descriptors; /* RLIMIT_NOFILE                                                             */
     uint32_t idle_seconds;    /* after which a zygote without workers, or a worker without a session, ends; 0 = never */
-    uint32_t reserved;
+    uint32_t needed;          /* bits 1 << ISO_...: where one is not in force, nothing of the plugin is run, and the
+                                 answer is CPI_UNSUPPORTED at ISO_STAGE_CONFINED; the seal, which comes later, aside */
     char     host_version[32];
     char     name[64];        /* of the file, for messages                                                 */
     char     path[4096];      /* empty: the descriptor                                                     */

@@ -7,18 +7,29 @@ struct WorkerPlugin {
     /// The bytes of the plugin; nil where it has to be loaded from its own place.
     var descriptor: Int32?
     var message: [UInt8]
+    /// What has to be in force before anything of the plugin is run.
+    let needed: Set<Confinement.Group>
 
     /// - Parameters:
     ///   - path: where the file stands, with no `descriptor`.
     ///   - folders: those the loader may read.
     ///   - idleSeconds: after which a process that nobody asks anything ends by itself.
-    init(name: String, descriptor: Int32?, path: String, folders: [String], idleSeconds: Int, records: Bool = false) {
+    init(
+        name: String, descriptor: Int32?, path: String, folders: [String], idleSeconds: Int, records: Bool = false,
+        needed: Set<Confinement.Group> = []
+    ) {
         self.descriptor = descriptor
+        self.needed = needed
         var load = iso_load()
         load.flags = records ? ISO_FLAG_RECORD : 0
         load.host_minor = UInt32(CPI_ABI_MINOR)
+        load.data_bytes = 1 << 30
         load.load_seconds = 10
         load.max_descriptors = 64
+        for (index, mechanism) in Confinement.Mechanism.allCases.enumerated()
+        where needed.contains(mechanism.group) && !mechanism.isRefinement {
+            load.needed |= 1 << UInt32(index)
+        }
         load.idle_seconds = UInt32(clamping: idleSeconds)
         setWireText(&load.host_version, coderHostVersion)
         setWireText(&load.name, name)

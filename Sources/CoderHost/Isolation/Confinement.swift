@@ -1,3 +1,5 @@
+import ImageModel
+
 /// What holds a worker back, and what does not because kernel or container deny it.
 public struct Confinement: Sendable, Hashable {
     /// One means of the system, in the order of the worker's report.
@@ -66,6 +68,16 @@ public struct Confinement: Sendable, Hashable {
     /// The mechanisms of these groups that are missing and that no older kernel is excused from.
     package func lacking(_ groups: Set<Group>) -> [Missing] {
         missing.filter { groups.contains($0.mechanism.group) && !$0.mechanism.isRefinement }
+    }
+
+    /// The error that names what is lacking; nil where nothing is.
+    func shortfall(_ groups: Set<Group>) -> CoderError? {
+        let lacking = lacking(groups)
+        if lacking.isEmpty { return nil }
+        return CoderError(
+            .isolationUnavailable,
+            "the sandbox lacks " + lacking.map { "\($0.mechanism.rawValue) (\($0.reason))" }.joined(separator: ", "),
+            hint: "see coderhost doctor isolation; --isolation require:GROUP,… asks for less")
     }
 }
 

@@ -98,8 +98,8 @@ final class IsolatedPlugin: Sendable {
 
     /// Takes a worker back: for the next session, or to its end.
     func giveBack(_ worker: Worker) {
-        // Reading a header is no proof that it works again.
-        if worker.hasWorked { quarantine.recordSuccess(of: record, sealed.hash) }
+        // Reading a header is no proof that it works again, and one that had to be ended tells nothing good.
+        if worker.isUsable, worker.hasWorked { quarantine.recordSuccess(of: record, sealed.hash) }
         guard worker.isUsable, worker.sessions < policy.reuse.sessions else {
             worker.end()
             return
@@ -125,9 +125,9 @@ final class IsolatedPlugin: Sendable {
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
             folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds,
-            records: policy.recordsRefusals)
+            records: policy.recordsRefusals, needed: policy.mode == .require ? policy.needed : [])
         do throws(ZygoteFailure) {
-            let zygote = try Zygote(program, message, milliseconds: context.limits.maxMilliseconds)
+            let zygote = try Zygote(program, message, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))
@@ -185,12 +185,19 @@ final class IsolatedPlugin: Sendable {
         case .failed(let error): error
         case .unavailable(let why):
             CoderError(.isolationUnavailable, "no sandbox: \(why)", hint: "see coderhost doctor isolation")
-        case .crashed(let how, _): CoderError(.pluginCrashed, "\(record.fileName) cannot be used: \(how)")
+        case .crashed(let how, _): misbehaved(how)
         case .refused(let loaded): refused(Self.refusal(loaded, record).status)
         case .gone:
             CoderError(
                 .isolationUnavailable, "no sandbox: its process ended twice", hint: "see coderhost doctor isolation")
         }
+    }
+
+    /// The process that workers are forked from did not fork, or forged its answer.
+    private func misbehaved(_ how: String) -> CoderError {
+        // Some of it a machine without time to spare could cause, too: not one such failure is enough.
+        failed(.violation, during: .decode)
+        return CoderError(.pluginCrashed, "\(record.fileName) cannot be used: \(how)")
     }
 
     /// Takes note of a session that ended the worker.

@@ -11,8 +11,6 @@ final class Isolation: Sendable {
     /// The ids of this host's own plugins, once they were asked for.
     private let own = Mutex<Set<String>?>(nil)
     private let catalogue: @Sendable () -> [HostConfiguration.KnownPlugin]
-    /// What a worker would be held back by, once that was found out.
-    private let probed = Mutex<Confinement?>(nil)
     let slots: WorkerSlots
 
     /// - Parameter catalogue: this host's own plugins; none stands for all that are in its installation's folder.
@@ -116,28 +114,12 @@ final class Isolation: Sendable {
         }
     }
 
-    /// Finds out, before anything of a plugin runs, whether the policy's demands can be met.
-    ///
-    /// - Throws: `.isolationUnavailable`.
-    func examineSystem() throws(CoderError) {
-        guard policy.mode == .require, !policy.needed.isEmpty else { return }
-        if let known = probed.withLock({ $0 }) { return try examine(known) }
-        let fresh = try probe()
-        probed.withLock { $0 = fresh }
-        try examine(fresh)
-    }
-
     /// Holds what is in force against what the policy insists on.
     ///
     /// - Throws: `.isolationUnavailable`, naming what is missing.
     func examine(_ confinement: Confinement) throws(CoderError) {
         guard policy.mode == .require else { return }
-        let lacking = confinement.lacking(policy.needed)
-        if lacking.isEmpty { return }
-        throw CoderError(
-            .isolationUnavailable,
-            "the sandbox lacks " + lacking.map { "\($0.mechanism.rawValue) (\($0.reason))" }.joined(separator: ", "),
-            hint: "see coderhost doctor isolation; --isolation require:GROUP,… asks for less")
+        if let error = confinement.shortfall(policy.needed) { throw error }
     }
 }
 

@@ -48,8 +48,8 @@ final class Zygote: Sendable {
     ///
     /// - Parameters:
     ///   - plugin: nil asks what confinement there is, and loads nothing.
-    ///   - milliseconds: how long that may take; 0 leaves it to this.
-    init(_ program: String, _ plugin: WorkerPlugin?, milliseconds: Int = 0) throws(ZygoteFailure) {
+    ///   - context: of the session that waits for it, whose time may be shorter.
+    init(_ program: String, _ plugin: WorkerPlugin?, _ context: SessionContext? = nil) throws(ZygoteFailure) {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
             throw .unavailable("no socket for a worker: \(error)")
@@ -69,9 +69,13 @@ final class Zygote: Sendable {
             channel.send(header, body, descriptors: plugin?.descriptor.map { [$0] } ?? [], milliseconds: 1000)
         }
         guard sent == .sent else { throw .unavailable("\(program) ended at once") }
-        let wait = milliseconds > 0 ? min(milliseconds, Self.loadMilliseconds) : Self.loadMilliseconds
-        let loaded = try Self.awaitLoaded(channel, process, milliseconds: wait)
+        let loaded = try Self.awaitLoaded(channel, process, context)
         confinement = Confinement(loaded.confinement)
+        if let plugin, loaded.status == CPI_UNSUPPORTED, loaded.stage == UInt32(ISO_STAGE_CONFINED) {
+            var known = confinement
+            known.missing.removeAll { $0.mechanism == .seccompSeal }
+            if let error = known.shortfall(plugin.needed) { throw .failed(error) }
+        }
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
         isAlone = loaded.threads > 1
@@ -79,12 +83,14 @@ final class Zygote: Sendable {
     }
 
     private static func awaitLoaded(
-        _ channel: WorkerChannel, _ process: ProcessHandle, milliseconds: Int
+        _ channel: WorkerChannel, _ process: ProcessHandle, _ context: SessionContext?
     ) throws(ZygoteFailure) -> iso_loaded {
-        let end = monotonicNow() + UInt64(milliseconds) * 1_000_000
+        let end = monotonicNow() + UInt64(loadMilliseconds) * 1_000_000
         while monotonicNow() < end {
             switch channel.receive(milliseconds: 20) {
-            case .nothing: continue
+            case .nothing:
+                do throws(CoderError) { try context?.checkCancellation() } catch { throw .failed(error) }
+                continue
             case .end: throw failure(process.ending())
             case .damaged: throw .crashed("it sent a packet that is none", .violation)
             case .packet: break
@@ -102,7 +108,7 @@ final class Zygote: Sendable {
             default: throw .crashed("it sent a packet of kind \(channel.header.type)", .violation)
             }
         }
-        throw .crashed("loading it took longer than \(milliseconds) ms", .hang)
+        throw .crashed("loading it took longer than \(loadMilliseconds / 1000) s", .hang)
     }
 
     /// Why a process that was to load a plugin is gone.
@@ -192,6 +198,11 @@ final class Zygote: Sendable {
                 state.isUsable = false
                 throw .crashed("it answered a request that was not made", .violation)
             }
+            // Those that nobody takes are closed with the next packet.
+            guard channel.header.descriptors <= 1 else {
+                state.isUsable = false
+                throw .crashed("it sent descriptors that nobody asked for", .violation)
+            }
             if answer.error != 0 { throw .unavailable("a worker cannot be forked: \(SystemError(answer.error))") }
             // Without it, as on kernels before 5.3, a worker is ended with the process that it was forked from.
             return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0) }
@@ -226,8 +237,9 @@ final class Zygote: Sendable {
         guard Int32(channel.header.type) == ISO_ENDED, let ended = channel.load(iso_ended.self) else { return false }
         // Those that nobody asks about were ended on purpose.
         if state.endings.count > 256 { state.endings.removeAll() }
-        // Above 128 stands for a signal that the process could not end by.
-        let signal = ended.signal != 0 ? ended.signal : ended.exit_code > 128 ? ended.exit_code - 128 : 0
+        // Above 128 stands for a signal that the process could not end by; SIGKILL is none of them, and is not counted.
+        let told = ended.exit_code > 128 && ended.exit_code != 128 + SIGKILL ? ended.exit_code - 128 : 0
+        let signal = ended.signal != 0 ? ended.signal : told
         state.endings[ended.worker] = signal != 0 ? .signal(signal) : .exit(ended.exit_code)
         return true
     }

@@ -79,7 +79,6 @@ struct PluginCoder: ImageCoder {
     /// A worker in which what the policy insists on is in force.
     private func worker(_ reason: String, _ context: SessionContext) throws(CoderError) -> Worker {
         let program = try isolation.program()
-        try isolation.examineSystem()
         let plugin = try present { isolation.plugin($0, program) }
         try isolation.slots.take(context)
         do throws(CoderError) {

@@ -155,7 +155,7 @@ extension WorkerProcess {
     /// Loads a file, of which the worker gets a sealed copy.
     func load(
         _ path: String, flags: UInt32 = 0, seconds: UInt32 = 20, dataBytes: UInt64 = 4 << 30,
-        folders: [String] = folders
+        folders: [String] = folders, needed: UInt32 = 0
     ) throws -> Outcome {
         guard let content = readWhole(path) else { throw WorkerFailure("\(path) cannot be read") }
         let copy = try SharedMemory(content, sealed: true)
@@ -165,6 +165,7 @@ extension WorkerProcess {
         load.data_bytes = dataBytes
         load.load_seconds = seconds
         load.max_descriptors = 64
+        load.needed = needed
         let names = folders.reduce(into: [UInt8]()) { $0 += Array($1.utf8) + [0] }
         send(ISO_LOAD, bytes(of: load) + names, descriptors: [copy.descriptor])
         return try outcome()
