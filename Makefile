@@ -37,8 +37,11 @@ test: setup ## set up, build everything with its tests, run them, then the share
 TSAN := --sanitize=thread --build-path .build/tsan -Xswiftc -DTHREAD_SANITIZER $(addprefix \
 	-Xlinker --export-dynamic-symbol=__tsan_,external_write ignore_thread_begin ignore_thread_end)
 
-tsan: setup ## run the tests with many threads under the thread sanitizer (builds everything once more)
+# A worker is sealed too tightly for a sanitizer: it and what it loads come from the release build.
+tsan: build ## run the tests with many threads under the thread sanitizer (builds everything once more)
 	swift build $(TSAN) --build-tests
+	CODERHOST_WORKER='$(CURDIR)/.build/release/coderhost-worker' \
+	CODERHOST_TEST_WORKER_PLUGINS='$(CURDIR)/.build/release' \
 	TSAN_OPTIONS='halt_on_error=1 ignore_interceptors_accesses=0' swift test $(TSAN) --skip-build --filter \
 		'on many threads|by many|many threads at once|of many inputs|while others decode|however many ask|when it is cancelled'
 

@@ -55,7 +55,7 @@ import Testing
         let process = try WorkerProcess()
         guard
             case .loaded(let loaded) = try process.load(
-                "\(Repository.products)/libcoder-farbfeld.so", folders: WorkerProcess.folders + Runtime.folders)
+                "\(Repository.workerPlugins)/libcoder-farbfeld.so", folders: WorkerProcess.folders + Runtime.folders)
         else { throw WorkerFailure("no answer") }
         #expect(loaded.message.isEmpty)
         let (info, decoded) = try process.fork().decodeStill(file)
@@ -225,7 +225,7 @@ import Testing
         let process = try WorkerProcess()
         guard
             case .loaded(let loaded) = try process.load(
-                "\(Repository.products)/libcoder-png.so", folders: WorkerProcess.folders + Runtime.folders)
+                "\(Repository.workerPlugins)/libcoder-png.so", folders: WorkerProcess.folders + Runtime.folders)
         else { throw WorkerFailure("no answer") }
         #expect(loaded.message.isEmpty)
         let worker = try process.fork()
@@ -316,7 +316,7 @@ extension SealedWorker {
 /// Where the Swift runtime is that the bundled plugins need.
 enum Runtime {
     static let folders: [String] = {
-        let plugin = "\(Repository.products)/libcoder-farbfeld.so"
+        let plugin = "\(Repository.workerPlugins)/libcoder-farbfeld.so"
         let needed = (try? run(["ldd", plugin]))?.stdout ?? ""
         let path = needed.split(separator: "\n").first { $0.contains("libswiftCore.so =>") }
             .flatMap { $0.split(separator: " ").first { $0.hasPrefix("/") } }

@@ -28,6 +28,18 @@ public enum Repository {
     }()
 }
 
+/// A sanitizer needs system calls and address space that a worker is not given. Where the tests are built for one, the
+/// environment names a worker and plugins that are not (`make tsan`).
+extension Repository {
+    public static var worker: String { named("CODERHOST_WORKER") ?? "\(products)/coderhost-worker" }
+    /// The folder of the plugins that workers load.
+    public static var workerPlugins: String { named("CODERHOST_TEST_WORKER_PLUGINS") ?? products }
+
+    private static func named(_ variable: String) -> String? {
+        unsafe getenv(variable).map { unsafe String(cString: $0) }
+    }
+}
+
 /// Reads a whole file; nil when it cannot be read.
 public func readFile(_ path: String) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)

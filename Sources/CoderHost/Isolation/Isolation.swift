@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Decides where a plugin runs, and keeps the processes of those that run elsewhere.

@@ -7,12 +7,9 @@ import Testing
 
 /// The same pictures from a plugin in this process and from one in a worker.
 @Suite struct `Isolated results` {
-    static let inProcess = host(IsolationPolicy(.off))
-    static let isolated = host(IsolationPolicy(.require, reuse: .reuse(20), needed: []))
-
-    private static func host(_ policy: IsolationPolicy) -> CoderHost {
-        testHost(Repository.products, isolation: policy)
-    }
+    static let inProcess = testHost(Repository.products)
+    static let isolated = testHost(
+        Repository.workerPlugins, isolation: IsolationPolicy(.require, reuse: .reuse(20), needed: []))
 
     /// Everything that a picture has to say, or what is wrong with it.
     private struct Account: Equatable {

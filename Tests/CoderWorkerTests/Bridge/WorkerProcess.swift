@@ -27,7 +27,7 @@ final class WorkerProcess {
     /// What a test waits at most; nothing is measured with it.
     static let patience: Int32 = 60_000
 
-    static let path = "\(Repository.products)/coderhost-worker"
+    static let path = Repository.worker
 
     let process: Int32
     private(set) var control: Int32 = -1

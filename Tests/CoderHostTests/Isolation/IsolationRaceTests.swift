@@ -1,0 +1,77 @@
+import ImageModel
+import ImageProcessing
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CoderHost
+
+/// Eight threads that decode in workers while some of these are cancelled, killed, and crash.
+///
+/// `make tsan` runs this under the thread sanitizer, which sees what these checks do not.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct `Isolation on many threads` {
+    @Test func `gives everybody his picture, and to whom it cannot one error`() throws {
+        let race = try IsolationRace()
+        race.run(threads: 8, rounds: 24)
+        #expect(race.problem == nil)
+        #expect(race.decoded.count > 0 && race.cancelled.count > 0)
+        #expect(race.killed.count > 0 && race.crashed.count > 0)
+        #expect(race.isSound())
+    }
+
+    /// Of one memory that is shared with workers, and one that is not.
+    @Test func `takes shared memory that nobody else has`() {
+        let surfaces = SharedSurfaces(clearsUsed: true)
+        let wrong = Tally()
+        sideBySide(8, threads: 8) { thread in
+            for round in 0..<40 {
+                let byte = UInt8(thread * 25 + round % 25)
+                guard let buffer = try? surfaces.pool.take(PixelSize(200, 90), .rgba8, clean: false),
+                    surfaces.surface(of: buffer) != nil
+                else { return wrong.add() }
+                let count = 200 * 90 * 4
+                if !buffer.isSame(as: [UInt8](repeating: 0, count: count)) { wrong.add() }
+                buffer.fill(byte)
+                if !buffer.isSame(as: [UInt8](repeating: byte, count: count)) { wrong.add() }
+            }
+        }
+        #expect(wrong.count == 0)
+    }
+
+    @Test func `gives every slot to one at a time, also when some stop waiting`() {
+        let slots = WorkerSlots(2)
+        let inside = Occupancy()
+        let served = Tally()
+        let wrong = Tally()
+        let givenUp = Tally()
+        sideBySide(8, threads: 8) { thread in
+            for round in 0..<40 {
+                var limits = DecodeLimits.default
+                // Every other one of two threads has no patience at all.
+                if thread < 2, round % 2 == 0 { limits.maxMilliseconds = 1 }
+                do throws(CoderError) {
+                    try slots.take(SessionContext(limits: limits))
+                } catch {
+                    givenUp.add()
+                    continue
+                }
+                if inside.enter() > 2 { wrong.add() }
+                pause(milliseconds: 1)
+                inside.leave()
+                served.add()
+                slots.giveBack()
+            }
+        }
+        #expect(wrong.count == 0)
+        #expect(givenUp.count > 0 && served.count + givenUp.count == 8 * 40)
+    }
+}
+
+/// How many are inside, without an order between them.
+private final class Occupancy: Sendable {
+    private let count = Atomic<Int>(0)
+
+    /// - Returns: How many are inside now.
+    func enter() -> Int { count.add(1, ordering: .relaxed).newValue }
+    func leave() { count.subtract(1, ordering: .relaxed) }
+}
