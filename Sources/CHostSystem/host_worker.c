@@ -89,6 +89,15 @@ int host_has_ended(int handle, int milliseconds) {
     return poll(&entry, 1, milliseconds) > 0;
 }
 
+int host_ending_signal(int process) {
+    siginfo_t info = {.si_pid = 0};
+    /* It stays to be reaped. */
+    if (waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != process) {
+        return 0;
+    }
+    return info.si_code == CLD_EXITED ? 0 : info.si_status;
+}
+
 int host_reap(int process) {
     int status;
     pid_t answer;

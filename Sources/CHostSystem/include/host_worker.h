@@ -24,6 +24,9 @@ int host_kill(int handle, int process);
 /* Whether the process behind a pidfd has ended, after waiting up to `milliseconds`. */
 int host_has_ended(int handle, int milliseconds);
 
+/* The signal that has ended a child, which stays to be reaped; 0 for none. */
+int host_ending_signal(int process);
+
 /* Waits for a child that is ending, so that nothing of it is left. */
 int host_reap(int process);
 

@@ -34,6 +34,12 @@ final class ProcessHandle: @unchecked Sendable {
     /// Ends the process, whatever it does.
     func kill() { _ = host_kill(descriptor, child) }
 
+    /// The signal that ended it, which it may be about to do; 0 for none, or where that cannot be told.
+    var endingSignal: Int32 {
+        guard child > 0, hasEnded(within: 500) else { return 0 }
+        return host_ending_signal(child)
+    }
+
     /// Whether it has ended, after waiting up to so many milliseconds; true where that cannot be told.
     func hasEnded(within milliseconds: Int32 = 0) -> Bool {
         descriptor < 0 || host_has_ended(descriptor, milliseconds) != 0

@@ -73,7 +73,7 @@ final class IsolatedPlugin: Sendable {
     }
 
     private func fork(_ context: SessionContext, _ dataBytes: Int) throws(ZygoteFailure) -> Worker {
-        let zygote = try self.zygote()
+        let zygote = try self.zygote(context)
         let seconds = context.limits.maxMilliseconds == 0 ? 0 : context.limits.maxMilliseconds / 1000 + 2
         let mayThread = (record.manifest?.threads ?? 0) > 0
         let worker = try zygote.fork(
@@ -107,26 +107,26 @@ final class IsolatedPlugin: Sendable {
     }
 
     /// Starts the confined process if there is none.
-    private func zygote() throws(ZygoteFailure) -> Zygote {
+    private func zygote(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         if let known = state.withLock({ $0.zygote }), known.isUsable { return known }
         return try starting.withLock { _ throws(ZygoteFailure) -> Zygote in
             let (known, refusal) = state.withLock { state in (state.zygote, state.refusal) }
             if let known, known.isUsable { return known }
             if let refusal { throw .failed(refused(refusal.status)) }
-            let zygote = try start()
+            let zygote = try start(context)
             state.withLock { $0.zygote = zygote }
             return zygote
         }
     }
 
-    private func start() throws(ZygoteFailure) -> Zygote {
+    private func start(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         let isCopy = sealed.path != record.path
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
             folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds,
             records: policy.recordsRefusals)
         do throws(ZygoteFailure) {
-            let zygote = try Zygote(program, message)
+            let zygote = try Zygote(program, message, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))

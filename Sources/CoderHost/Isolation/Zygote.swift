@@ -44,17 +44,19 @@ final class Zygote: Sendable {
 
     /// Starts the program and loads a plugin in it; waits until that is done.
     ///
-    /// - Parameter plugin: nil asks what confinement there is, and loads nothing.
-    init(_ program: String, _ plugin: WorkerPlugin?) throws(ZygoteFailure) {
+    /// - Parameters:
+    ///   - plugin: nil asks what confinement there is, and loads nothing.
+    ///   - context: of the session that it is started for, whose end ends the loading.
+    init(_ program: String, _ plugin: WorkerPlugin?, _ context: SessionContext? = nil) throws(ZygoteFailure) {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
             throw .unavailable("no socket for a worker: \(error)")
         }
         let channel = WorkerChannel(descriptor: pair.own)
-        defer { close(pair.theirs) }
-        do throws(SystemError) {
-            process = try ProcessHandle(starting: program, socket: pair.theirs)
-        } catch {
+        // As long as it is open here, the process's end is not seen.
+        let started = Result { () throws(SystemError) in try ProcessHandle(starting: program, socket: pair.theirs) }
+        close(pair.theirs)
+        do throws(SystemError) { process = try started.get() } catch {
             throw .unavailable("\(program) cannot be started: \(error)")
         }
         var header = iso_header()
@@ -64,7 +66,7 @@ final class Zygote: Sendable {
             channel.send(header, body, descriptors: plugin?.descriptor.map { [$0] } ?? [], milliseconds: 1000)
         }
         guard sent == .sent else { throw .unavailable("\(program) ended at once") }
-        let loaded = try Self.awaitLoaded(channel, process)
+        let loaded = try Self.awaitLoaded(channel, process, context)
         confinement = Confinement(loaded.confinement)
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
@@ -73,13 +75,18 @@ final class Zygote: Sendable {
     }
 
     private static func awaitLoaded(
-        _ channel: WorkerChannel, _ process: ProcessHandle
+        _ channel: WorkerChannel, _ process: ProcessHandle, _ context: SessionContext?
     ) throws(ZygoteFailure) -> iso_loaded {
         let end = monotonicNow() + loadSeconds * 1_000_000_000
         while monotonicNow() < end {
-            switch channel.receive(milliseconds: 100) {
-            case .nothing: continue
-            case .end: throw .crashed("it crashed while it was loaded")
+            switch channel.receive(milliseconds: 10) {
+            case .nothing:
+                do throws(CoderError) { try context?.checkCancellation() } catch { throw .failed(error) }
+                continue
+            case .end:
+                // Nobody but the system or a person ends a process that way.
+                if process.endingSignal == SIGKILL { throw .gone }
+                throw .crashed("it crashed while it was loaded")
             case .damaged: throw .crashed("it sent a packet that is none")
             case .packet: break
             }
@@ -217,13 +224,17 @@ final class Zygote: Sendable {
             let end = monotonicNow() + 500_000_000
             while true {
                 if let known = state.endings.removeValue(forKey: worker.number) { return known }
-                guard state.isUsable, monotonicNow() < end else { return .unknown }
+                guard state.isUsable else {
+                    return process.endingSignal == SIGKILL ? .signal(SIGKILL) : .unknown
+                }
+                guard monotonicNow() < end else { return .unknown }
                 switch state.channel.receive(milliseconds: 50) {
                 case .nothing: continue
                 case .packet where Self.note(&state, state.channel): continue
                 default:
                     state.isUsable = false
-                    return .unknown
+                    // Its workers end with it.
+                    return process.endingSignal == SIGKILL ? .signal(SIGKILL) : .unknown
                 }
             }
         }
