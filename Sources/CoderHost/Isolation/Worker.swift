@@ -267,8 +267,8 @@ final class Worker: @unchecked Sendable {
             plugin.failed(.violation, during: phase.kind)
             return error
         }
-        // Nobody but the system or a person ends a worker, or the process that it was forked from, that way.
-        if ending == .signal(SIGKILL) || ending == .gone {
+        // Nobody but the system or a person ends a process that way.
+        if ending == .signal(SIGKILL) {
             error.message = "the plugin's worker was killed while \(phase.text)"
             error.hint = "the system may be short of memory; try again"
             error.isPassing = true

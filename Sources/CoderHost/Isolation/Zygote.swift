@@ -13,15 +13,13 @@ final class Zygote: Sendable {
     enum Ending: Hashable {
         case signal(Int32)
         case exit(Int32)
-        /// With the process that it was forked from.
-        case gone
         case unknown
 
         var text: String {
             switch self {
             case .signal(let number): "crashed (\(SignalName.of(number)))"
             case .exit(let code): "ended the process (exit code \(code))"
-            case .gone, .unknown: "crashed"
+            case .unknown: "crashed"
             }
         }
     }
@@ -87,7 +85,7 @@ final class Zygote: Sendable {
     ) throws(ZygoteFailure) -> iso_loaded {
         let end = monotonicNow() + UInt64(loadMilliseconds) * 1_000_000
         while monotonicNow() < end {
-            switch channel.receive(milliseconds: 20) {
+            switch channel.receive(milliseconds: 10) {
             case .nothing:
                 do throws(CoderError) { try context?.checkCancellation() } catch { throw .failed(error) }
                 continue
@@ -115,12 +113,13 @@ final class Zygote: Sendable {
     private static func failure(_ ending: Ending?) -> ZygoteFailure {
         switch ending {
         case .exit(66): .unavailable("there is no memory or no process left for a worker")
-        case .signal(SIGKILL): .unavailable("the worker was killed while it was started")
+        // Nobody but the system or a person ends a process that way.
+        case .signal(SIGKILL): .gone
         case .signal(SIGSYS):
             .crashed("it tried to start a thread or a process while it was loaded, which the sandbox forbids", .violation)
         case .signal(SIGXCPU), .signal(SIGALRM): .crashed("loading it did not come to an end", .hang)
         case .signal, .exit: .crashed("it \(ending!.text) while it was loaded", .crash)
-        case .gone, .unknown, nil: .crashed("it crashed while it was loaded", .crash)
+        case .unknown, nil: .crashed("it crashed while it was loaded", .crash)
         }
     }
 
@@ -251,15 +250,13 @@ final class Zygote: Sendable {
             let end = monotonicNow() + 500_000_000
             while true {
                 if let known = state.endings.removeValue(forKey: worker.number) { return known }
+                // Its workers end with it.
+                guard state.isUsable else { return process.ending() == .signal(SIGKILL) ? .signal(SIGKILL) : .unknown }
                 guard monotonicNow() < end else { return .unknown }
-                guard state.isUsable else { return .gone }
                 switch state.channel.receive(milliseconds: 50) {
                 case .nothing: continue
                 case .packet where Self.note(&state, state.channel): continue
-                case .end: state.isUsable = false
-                case .packet, .damaged:
-                    state.isUsable = false
-                    return .unknown
+                case .end, .packet, .damaged: state.isUsable = false
                 }
             }
         }

@@ -15,7 +15,7 @@ public final class AnimationEncoder {
     /// The coder at work.
     public let coder: CoderDescriptor
     private let encoder: any FrameEncoder
-    private let context: SessionContext
+    package let context: SessionContext
     private let sink: any OutputSink
     /// What is written into while the coder may still go back.
     private let spool: SpooledSink?

@@ -22,6 +22,12 @@ enum FuzzCommand {
         case "work": Worker(switches).run()
         case "bombs": exit(BombCommand.run(switches) ? 0 : 1)
         case "cancel": exit(CancelCommand(switches).run() ? 0 : 1)
+        case "faulty":
+            var command = ContainCommand(switches)
+            exit(command.run() ? 0 : 1)
+        case "kill": exit(KillCommand(switches).run() ? 0 : 1)
+        case "overhead": exit(OverheadCommand(switches).run() ? 0 : 1)
+        case "turns": exit(TurnsCommand(switches).run() ? 0 : 1)
         case "keep":
             guard let target = FuzzTarget.named(switches.operands.first ?? "") else { return usage() }
             let seed = UInt64(switches.number("--seed", 1))

@@ -64,6 +64,13 @@ func save(_ bytes: [UInt8], to path: String) {
     close(descriptor)
 }
 
+func makeFolder(_ path: String) { unsafe mkdir(path, 0o755) }
+
+/// Takes a file or an empty folder away.
+func remove(_ path: String) { if unsafe unlink(path) != 0 { unsafe rmdir(path) } }
+
+func move(_ path: String, to other: String) { unsafe rename(path, other) }
+
 func say(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = unsafe bytes.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }

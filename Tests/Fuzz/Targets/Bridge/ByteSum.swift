@@ -1,5 +1,5 @@
 import Glibc
-import ImageModel
+package import ImageModel
 
 /// A quick sum over bytes, to tell whether two pictures are equal.
 struct ByteSum: Hashable {
@@ -31,6 +31,15 @@ struct ByteSum: Hashable {
         for y in 0..<picture.size.height {
             picture.withRow(y) { row in add(row.extracting(0..<count)) }
         }
+    }
+}
+
+extension PixelBuffer {
+    /// A sum over size and samples.
+    package var byteSum: UInt64 {
+        var sum = ByteSum()
+        sum.add(self)
+        return sum.value
     }
 }
 
