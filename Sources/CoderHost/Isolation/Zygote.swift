@@ -116,7 +116,8 @@ final class Zygote: Sendable {
         // Nobody but the system or a person ends a process that way.
         case .signal(SIGKILL): .gone
         case .signal(SIGSYS):
-            .crashed("it tried to start a thread or a process while it was loaded, which the sandbox forbids", .violation)
+            .crashed(
+                "it tried to start a thread or a process while it was loaded, which the sandbox forbids", .violation)
         case .signal(SIGXCPU), .signal(SIGALRM): .crashed("loading it did not come to an end", .hang)
         case .signal, .exit: .crashed("it \(ending!.text) while it was loaded", .crash)
         case .unknown, nil: .crashed("it crashed while it was loaded", .crash)
