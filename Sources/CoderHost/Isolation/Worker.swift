@@ -37,6 +37,8 @@ final class Worker: @unchecked Sendable {
     /// How long a plugin may go on once it was told to stop.
     private static let graceAfterCancel: UInt64 = 80_000_000
     private static let graceAfterDeadline: UInt64 = 250_000_000
+    /// From which time on, in milliseconds, a plugin that does not come to an end counts as one that hangs.
+    private static let patience = 10_000
     /// How often a waiting call looks whether it was cancelled, in milliseconds.
     private static let tick: Int32 = 10
 
@@ -223,7 +225,8 @@ final class Worker: @unchecked Sendable {
         guard now > watch.end else { return }
         end()
         if context.isCancelled { throw CoderError(.cancelled, "the session was cancelled") }
-        plugin.failed(.hang, during: WorkerPhase(type).kind)
+        // Somebody's haste is no fault of the plugin.
+        if context.limits.maxMilliseconds >= Self.patience { plugin.failed(.hang, during: WorkerPhase(type).kind) }
         var late = SessionContext.late(context.limits)
         late.message += ", and the plugin did not stop: its worker was ended"
         throw late
