@@ -53,8 +53,9 @@ final class Zygote: Sendable {
             throw .unavailable("no socket for a worker: \(error)")
         }
         let channel = WorkerChannel(descriptor: pair.own)
-        defer { close(pair.theirs) }
         do throws(SystemError) {
+            // The other end is closed at once: while this process holds it, its end is not seen.
+            defer { close(pair.theirs) }
             process = try ProcessHandle(starting: program, socket: pair.theirs)
         } catch {
             throw .unavailable("\(program) cannot be started: \(error)")
