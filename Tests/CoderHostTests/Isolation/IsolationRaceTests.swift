@@ -27,7 +27,7 @@ import Testing
             for round in 0..<40 {
                 let byte = UInt8(thread * 25 + round % 25)
                 guard let buffer = try? surfaces.pool.take(PixelSize(200, 90), .rgba8, clean: false),
-                    surfaces.surface(of: buffer) != nil
+                    surfaces.block(of: buffer) != nil
                 else { return wrong.add() }
                 let count = 200 * 90 * 4
                 if !buffer.isSame(as: [UInt8](repeating: 0, count: count)) { wrong.add() }
