@@ -50,7 +50,7 @@ import Testing
         limits.maxMilliseconds = 700
         limits.maxDecodedBytes = 32 << 20
         return testHost(
-            folder.path, Repository.products, limits: limits,
+            folder.path, Repository.workerPlugins, limits: limits,
             isolation: IsolationPolicy(.require, needed: []))
     }
 
