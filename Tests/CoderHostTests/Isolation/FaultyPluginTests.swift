@@ -51,7 +51,7 @@ import Testing
         limits.maxMilliseconds = name == "endless" ? 700 : 60_000
         limits.maxDecodedBytes = 32 << 20
         return testHost(
-            folder.path, Repository.products, limits: limits,
+            folder.path, Repository.workerPlugins, limits: limits,
             isolation: IsolationPolicy(.require, needed: []))
     }
 

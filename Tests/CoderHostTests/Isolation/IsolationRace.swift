@@ -48,7 +48,10 @@ final class IsolationRace: Sendable {
             try PluginBuilder.build(
                 "faulty/\(name).c", flags: ["-pthread", "-lm"], into: folder.path,
                 named: name == "none" ? file : nil)
-            return testHost(folder.path, isolation: IsolationPolicy(.require, reuse: .reuse(4), needed: []))
+            var policy = IsolationPolicy(.require, reuse: .reuse(4), needed: [])
+            // Somebody has to be there to be killed.
+            policy.idleSeconds = 600
+            return testHost(folder.path, isolation: policy)
         }
         (mortal, crashing, endless) = (others[0], others[1], others[2])
         var pictures: [Picture] = []
@@ -60,24 +63,44 @@ final class IsolationRace: Sendable {
         self.pictures = pictures
     }
 
-    /// Lets everybody do all of it, in an order of his own.
+    /// Lets everybody do all of it, in an order of his own; one more thread cancels whom it finds.
     func run(threads: Int, rounds: Int) {
-        sideBySide(threads, threads: threads) { thread in
+        let left = Countdown(threads)
+        sideBySide(threads + 1, threads: threads + 1) { thread in
             var random = SeededRandom(UInt64(thread) + 1)
+            guard thread < threads else {
+                while !left.isOver {
+                    pause(milliseconds: UInt32.random(in: 1...30, using: &random))
+                    self.cancelSomebody(&random)
+                }
+                return
+            }
+            if thread == 0 { self.decodeMortal() }
             for _ in 0..<rounds { self.step(&random) }
+            if thread == 0 { self.killSomebody(&random) }
+            left.step()
         }
+    }
+
+    /// How many threads still work, without an order between them.
+    private final class Countdown: Sendable {
+        private let count: Atomic<Int>
+
+        init(_ count: Int) { self.count = Atomic(count) }
+
+        var isOver: Bool { count.load(ordering: .relaxed) <= 0 }
+        func step() { count.subtract(1, ordering: .relaxed) }
     }
 
     private func step(_ random: inout SeededRandom) {
         let host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
         let picture = pictures[Int.random(in: 0..<pictures.count, using: &random)]
         switch Int.random(in: 0..<12, using: &random) {
-        case 0: cancelSomebody(&random)
-        case 1: killSomebody(&random)
-        case 2: crash()
-        case 3: waitForEver(&random)
-        case 4: ask(host)
-        case 5: decodeMortal()
+        case 0: killSomebody(&random)
+        case 1: crash()
+        case 2: waitForEver(&random)
+        case 3: ask(host)
+        case 4, 5: decodeMortal()
         case 6: encode(picture, host)
         default: decode(picture, host, &random)
         }
@@ -132,9 +155,20 @@ final class IsolationRace: Sendable {
             if image.info.size == PixelSize(2, 1) { decoded.add() } else { note("\(image.info.size)") }
         } catch {
             // Killed while it was loaded it looks like a plugin that crashes, and is left alone.
-            if error.code == .noCoder { mortal.quarantine.clear() }
-            if ![.pluginCrashed, .isolationUnavailable, .noCoder].contains(error.code) { note("killed: \(error)") }
+            forgive(error, mortal)
+            if ![.pluginCrashed, .isolationUnavailable].contains(error.code), !Self.isQuarantined(error) {
+                note("killed: \(error)")
+            }
         }
+    }
+
+    /// Whether a session failed because its plugin is left alone, or was when the host looked.
+    private static func isQuarantined(_ error: CoderError) -> Bool {
+        [.noCoder, .pluginRefused, .unrecognizedFormat].contains(error.code)
+    }
+
+    private func forgive(_ error: CoderError, _ host: CoderHost) {
+        if Self.isQuarantined(error) { host.quarantine.clear() }
     }
 
     private func crash() {
@@ -143,29 +177,26 @@ final class IsolationRace: Sendable {
             note("it decoded while it crashed")
         } catch {
             crashed.add()
-            if error.code == .noCoder {
-                crashing.quarantine.clear()
-            } else if error.code != .pluginCrashed {
-                note("crash: \(error)")
-            }
+            forgive(error, crashing)
+            if error.code != .pluginCrashed, !Self.isQuarantined(error) { note("crash: \(error)") }
         }
     }
 
-    /// A picture that never ends, until somebody else cancels it, or nobody and its time runs out.
+    /// A picture that never ends, until somebody cancels it, or its time runs out.
     private func waitForEver(_ random: inout SeededRandom) {
         var limits = DecodeLimits.default
-        limits.maxMilliseconds = 150
+        limits.maxMilliseconds = Int.random(in: 0..<4, using: &random) == 0 ? 100 : 600_000
         do throws(CoderError) {
             let session = try endless.manager.openSession(Self.tiny, limits: limits)
             contexts.withLock { $0.append(session.context) }
             _ = try session.decodeImage()
             note("it came to an end")
         } catch {
-            switch error.code {
-            case .cancelled: cancelled.add()
-            case .noCoder: endless.quarantine.clear()
-            case .deadlineExceeded: break
-            default: note("endless: \(error)")
+            forgive(error, endless)
+            if error.code == .cancelled {
+                cancelled.add()
+            } else if error.code != .deadlineExceeded, !Self.isQuarantined(error) {
+                note("endless: \(error)")
             }
         }
     }
