@@ -43,9 +43,9 @@ import Testing
         Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], name: "picture.flt")
 
     static func host(
-        _ name: String, _ folder: TemporaryDirectory, as file: String = "libcoder-faulty.so"
+        _ name: String, _ folder: TemporaryDirectory, as file: String = "libcoder-faulty.so", flags: [String] = []
     ) throws -> CoderHost {
-        try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"], into: folder.path, named: file)
+        try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"] + flags, into: folder.path, named: file)
         var limits = DecodeLimits.default
         limits.maxMilliseconds = 700
         limits.maxDecodedBytes = 32 << 20
@@ -71,6 +71,27 @@ import Testing
         // Other formats go on.
         let other = Fixture.valid("jpeg")[0]
         #expect(try host.manager.decode(ImageSource(other.bytes)).info.size == other.expect?.size)
+    }
+
+    struct LoadFault: CustomTestStringConvertible {
+        let statement: String
+        let code: CoderError.Code
+        let says: String
+        var testDescription: String { statement }
+    }
+
+    @Test(arguments: [
+        LoadFault(statement: "abort();", code: .pluginCrashed, says: "it crashed while it was loaded"),
+        LoadFault(statement: "exit(0);", code: .pluginCrashed, says: "it crashed while it was loaded"),
+        LoadFault(
+            statement: "for (volatile int i = 0; i >= 0; i = 1) {}", code: .deadlineExceeded, says: "longer than 700 ms"
+        ),
+    ])
+    func `that does not survive its loading is no reason to wait`(fault: LoadFault) throws {
+        let folder = TemporaryDirectory()
+        let host = try Self.host("none", folder, flags: ["-DON_INIT=\(fault.statement)"])
+        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        #expect(error.code == fault.code && error.message.contains(fault.says), "\(error)")
     }
 
     @Test func `is left alone after three crashes, and its formats are named in the error`() throws {
@@ -99,9 +120,9 @@ import Testing
         // It begins anew, because nobody but the system ends a process that way.
         #expect(try other.decodeImage().size == PixelSize(2, 1))
         #expect(try session.decodeImage().size == PixelSize(2, 1))
-        // With the zygote all of its workers end, and the next session has new ones.
-        killProcess(all[all.count - 3])
-        #expect(throws: CoderError.self) { try session.decodeImage() }
+        // With the zygote all of its workers end, and each session has a new one.
+        killProcess(try #require(processes(named: file).first))
+        #expect(try session.decodeImage().size == PixelSize(2, 1))
         #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
     }
 
