@@ -30,6 +30,8 @@ final class Worker: @unchecked Sendable {
     private(set) var confinement: Confinement
     private(set) var isUsable = true
     private(set) var sessions = 0
+    /// How it crashed, for whoever asks it again after that.
+    private var crashed: CoderError?
     private var sequence: UInt32 = 0
 
     /// How long a plugin may go on once it was told to stop.
@@ -98,7 +100,7 @@ final class Worker: @unchecked Sendable {
     func call(
         _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
     ) throws(CoderError) -> Reply {
-        guard isUsable else { throw CoderError(.misuse, "the worker has ended") }
+        guard isUsable else { throw crashed ?? CoderError(.misuse, "the worker has ended") }
         sequence &+= 1
         page.setDeadline(context.deadline)
         var watch = Watch(context)
@@ -268,6 +270,7 @@ final class Worker: @unchecked Sendable {
         } else {
             plugin.failed(.crash, during: phase.kind)
         }
+        crashed = error
         return error
     }
 }
