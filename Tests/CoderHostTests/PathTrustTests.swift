@@ -20,7 +20,7 @@ import Testing
             command: ["chmod", "o+w"], component: "outer/plugins", reason: "everybody can write", remedy: "chmod go-w"),
         Place(
             command: ["chmod", "1777"], component: "outer/plugins", reason: "everybody can write",
-            remedy: "chmod go-w"),
+            remedy: "move the plugin into a folder of your own"),
         Place(command: ["chmod", "g+w"], component: "outer", reason: "its group can write", remedy: "chmod go-w"),
         Place(
             command: ["chmod", "o+w"], component: "outer/plugins/libcoder-a.so", reason: "everybody can write",
@@ -44,7 +44,7 @@ import Testing
         #expect(status.state == .untrustedPath)
         #expect(status.reason.hasPrefix("\(component): "), "\(status.reason)")
         #expect(status.reason.contains(place.reason))
-        #expect(status.remedy == "\(place.remedy) \(component)")
+        #expect(status.remedy == place.remedy || status.remedy == "\(place.remedy) \(component)")
         #expect(!host.manager.canDecode(badPicture))
     }
 

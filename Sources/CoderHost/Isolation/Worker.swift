@@ -32,6 +32,8 @@ final class Worker: @unchecked Sendable {
     private(set) var sessions = 0
     /// Whether the present session has brought forth a picture or a file.
     private(set) var hasWorked = false
+    /// How it crashed, for whoever asks it again after that.
+    private var crashed: CoderError?
     private var sequence: UInt32 = 0
 
     /// How long a plugin may go on once it was told to stop.
@@ -103,7 +105,7 @@ final class Worker: @unchecked Sendable {
     func call(
         _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
     ) throws(CoderError) -> Reply {
-        guard isUsable else { throw CoderError(.misuse, "the worker has ended") }
+        guard isUsable else { throw crashed ?? CoderError(.misuse, "the worker has ended") }
         sequence &+= 1
         page.setDeadline(context.deadline)
         var watch = Watch(context)
@@ -278,6 +280,7 @@ final class Worker: @unchecked Sendable {
         } else {
             plugin.failed(.crash, during: phase.kind)
         }
+        crashed = error
         return error
     }
 }

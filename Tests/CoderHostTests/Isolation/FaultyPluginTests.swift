@@ -43,9 +43,9 @@ import Testing
         Array("flt!".utf8) + [0, 2, 0, 1, 3] + [10, 20, 30, 40, 50, 60], name: "picture.flt")
 
     static func host(
-        _ name: String, _ folder: TemporaryDirectory, as file: String = "libcoder-faulty.so"
+        _ name: String, _ folder: TemporaryDirectory, as file: String = "libcoder-faulty.so", flags: [String] = []
     ) throws -> CoderHost {
-        try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"], into: folder.path, named: file)
+        try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"] + flags, into: folder.path, named: file)
         var limits = DecodeLimits.default
         // Only one that never ends has to wait for it.
         limits.maxMilliseconds = name == "endless" ? 700 : 60_000
@@ -74,6 +74,27 @@ import Testing
         #expect(try host.manager.decode(ImageSource(other.bytes)).info.size == other.expect?.size)
     }
 
+    struct LoadFault: CustomTestStringConvertible {
+        let statement: String
+        let code: CoderError.Code
+        let says: String
+        var testDescription: String { statement }
+    }
+
+    @Test(arguments: [
+        LoadFault(statement: "abort();", code: .pluginCrashed, says: "it crashed while it was loaded"),
+        LoadFault(statement: "exit(0);", code: .pluginCrashed, says: "it crashed while it was loaded"),
+        LoadFault(
+            statement: "for (volatile int i = 0; i >= 0; i = 1) {}", code: .deadlineExceeded, says: "longer than 700 ms"
+        ),
+    ])
+    func `that does not survive its loading is no reason to wait`(fault: LoadFault) throws {
+        let folder = TemporaryDirectory()
+        let host = try Self.host("none", folder, flags: ["-DON_INIT=\(fault.statement)"])
+        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(Self.picture) })
+        #expect(error.code == fault.code && error.message.contains(fault.says), "\(error)")
+    }
+
     @Test func `is left alone after three crashes, and its formats are named in the error`() throws {
         let folder = TemporaryDirectory()
         let host = try Self.host("segfault", folder)
@@ -100,8 +121,8 @@ import Testing
         // It begins anew, because nobody but the system ends a process that way.
         #expect(try other.decodeImage().size == PixelSize(2, 1))
         #expect(try session.decodeImage().size == PixelSize(2, 1))
-        // With the zygote all of its workers end, and both sessions get new ones.
-        killProcess(all[all.count - 3])
+        // With the zygote all of its workers end, and each session has a new one.
+        killProcess(try #require(processes(named: file).first))
         #expect(try session.decodeImage().size == PixelSize(2, 1))
         #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
     }
