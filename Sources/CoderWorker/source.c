@@ -72,7 +72,9 @@ void source_open(const iso_open *open, int descriptor) {
         input.capacity = open->capacity;
         input.memory = nothing;
         if (open->capacity > 0) {
-            void *memory = mmap(NULL, open->capacity, PROT_READ, MAP_SHARED, descriptor, 0);
+            /* All pages at once, unless most of them are still to come. */
+            int populate = open->source_kind == CPI_SOURCE_MEMORY ? MAP_POPULATE : 0;
+            void *memory = mmap(NULL, open->capacity, PROT_READ, MAP_SHARED | populate, descriptor, 0);
             if (memory == MAP_FAILED) {
                 wire_malformed();
             }
