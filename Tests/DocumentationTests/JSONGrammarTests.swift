@@ -18,8 +18,8 @@ import Testing
         #expect(result.status == status)
         let lines = result.stdout.split(separator: "\n")
         #expect(!lines.isEmpty)
-        // The verbs of frames and plugin have a section each; thumbnail has that of convert.
-        let hasVerbs = ["frames", "plugin"].contains(words[0])
+        // The verbs of frames and some of plugin have a section each; thumbnail has that of convert.
+        let hasVerbs = words[0] == "frames" || words[0] == "plugin" && ["new", "check"].contains(words[1])
         let name = hasVerbs ? "\(words[0]) \(words[1])" : words[0] == "thumbnail" ? "convert" : words[0]
         let section = "## coderhost \(name) --json"
         for line in lines {

@@ -48,7 +48,7 @@ import Testing
         try PluginBuilder.build("faulty/\(name).c", flags: ["-pthread", "-lm"] + flags, into: folder.path, named: file)
         var limits = DecodeLimits.default
         // Only one that never ends has to wait for it.
-        limits.maxMilliseconds = name == "endless" ? 700 : 60_000
+        limits.maxMilliseconds = name == "endless" || !flags.isEmpty ? 700 : 60_000
         limits.maxDecodedBytes = 32 << 20
         return testHost(
             folder.path, Repository.workerPlugins, limits: limits,
@@ -82,8 +82,10 @@ import Testing
     }
 
     @Test(arguments: [
-        LoadFault(statement: "abort();", code: .pluginCrashed, says: "it crashed while it was loaded"),
-        LoadFault(statement: "exit(0);", code: .pluginCrashed, says: "it crashed while it was loaded"),
+        LoadFault(statement: "abort();", code: .pluginCrashed, says: "it crashed (SIGABRT) while it was loaded"),
+        LoadFault(
+            statement: "exit(0);", code: .pluginCrashed,
+            says: "it ended the process (exit code 0) while it was loaded"),
         LoadFault(
             statement: "for (volatile int i = 0; i >= 0; i = 1) {}", code: .deadlineExceeded, says: "longer than 700 ms"
         ),
