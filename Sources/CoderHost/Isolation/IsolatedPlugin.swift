@@ -79,7 +79,8 @@ final class IsolatedPlugin: Sendable {
         let worker = try zygote.fork(
             Self.nextWorker.add(1, ordering: .relaxed).oldValue, of: self, dataBytes: dataBytes,
             // The time of all threads together, and of all sessions.
-            seconds: min(seconds, 1 << 20) * max(1, context.limits.maxThreads) * policy.reuse.sessions,
+            seconds: min(seconds, 1 << 20) * min(1024, max(1, context.limits.maxThreads))
+                * min(1 << 20, policy.reuse.sessions),
             threads: mayThread)
         if zygote.isAlone { state.withLock { $0.zygote = nil } }
         do throws(CoderError) {
