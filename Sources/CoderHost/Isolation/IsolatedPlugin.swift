@@ -14,6 +14,8 @@ final class IsolatedPlugin: Sendable {
         var idle: [Worker] = []
         /// Why it is not used: it does not work, whoever asks.
         var refusal: PluginRefusal?
+        /// Whether nobody will ask for it again.
+        var isRetired = false
     }
 
     let record: PluginRecord
@@ -49,7 +51,7 @@ final class IsolatedPlugin: Sendable {
     ///
     /// - Throws: `.pluginRefused`, `.isolationUnavailable`, `.pluginCrashed`.
     func lease(_ context: SessionContext) throws(CoderError) -> Worker {
-        if case .refused(let status) = quarantine.admit(record, sealed.hash) { throw refused(status) }
+        if case .refused(let status) = quarantine.admit(record, sealed.hash) { throw record.refusal(status) }
         let dataBytes = Self.dataBytes(context.limits)
         while let idle = state.withLock({ state in
             state.idle.lastIndex { $0.dataBytes == dataBytes }.map { state.idle.remove(at: $0) }
@@ -105,7 +107,23 @@ final class IsolatedPlugin: Sendable {
             worker.end()
             return
         }
-        state.withLock { $0.idle.append(worker) }
+        let isKept = state.withLock { state in
+            if !state.isRetired { state.idle.append(worker) }
+            return !state.isRetired
+        }
+        if !isKept { worker.end() }
+    }
+
+    /// Ends the workers that wait, and each that is given back later.
+    ///
+    /// They hold the plugin as the plugin holds them: without that neither would ever go.
+    func retire() {
+        let idle = state.withLock { state in
+            state.isRetired = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for worker in idle { worker.end() }
     }
 
     /// Starts the confined process if there is none.
@@ -114,7 +132,7 @@ final class IsolatedPlugin: Sendable {
         return try starting.withLock { _ throws(ZygoteFailure) -> Zygote in
             let (known, refusal) = state.withLock { state in (state.zygote, state.refusal) }
             if let known, known.isUsable { return known }
-            if let refusal { throw .failed(refused(refusal.status)) }
+            if let refusal { throw .failed(record.refusal(refusal.status)) }
             let zygote = try start(context)
             state.withLock { $0.zygote = zygote }
             return zygote
@@ -129,7 +147,7 @@ final class IsolatedPlugin: Sendable {
             records: policy.recordsRefusals, needed: policy.mode == .require ? policy.needed : [])
         do throws(ZygoteFailure) {
             let zygote = try Zygote(program, message, context)
-            do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(refused(error.status)) }
+            do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(record.refusal(error.status)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))
             }
@@ -152,7 +170,7 @@ final class IsolatedPlugin: Sendable {
     /// Remembers that the plugin does not work.
     private func keep(_ refusal: PluginRefusal) -> ZygoteFailure {
         state.withLock { $0.refusal = refusal }
-        return .failed(refused(refusal.status))
+        return .failed(record.refusal(refusal.status))
     }
 
     private static func refusal(_ loaded: iso_loaded, _ record: PluginRecord) -> PluginRefusal {
@@ -175,19 +193,13 @@ final class IsolatedPlugin: Sendable {
 
     // MARK: Errors
 
-    private func refused(_ status: PluginStatus) -> CoderError {
-        CoderError(
-            .pluginRefused, "\(record.fileName) is not used (\(status.state.word)): \(status.reason)",
-            hint: status.remedy)
-    }
-
     private func error(_ failure: ZygoteFailure) -> CoderError {
         switch failure {
         case .failed(let error): error
         case .unavailable(let why):
             CoderError(.isolationUnavailable, "no sandbox: \(why)", hint: "see coderhost doctor isolation")
         case .crashed(let how, _): misbehaved(how)
-        case .refused(let loaded): refused(Self.refusal(loaded, record).status)
+        case .refused(let loaded): record.refusal(Self.refusal(loaded, record).status)
         case .gone:
             CoderError(
                 .isolationUnavailable, "no sandbox: its process ended twice", hint: "see coderhost doctor isolation")

@@ -12,6 +12,8 @@ final class Isolation: Sendable {
     /// The ids of this host's own plugins, once they were asked for.
     private let own = Mutex<Set<String>?>(nil)
     private let catalogue: @Sendable () -> [HostConfiguration.KnownPlugin]
+    /// The worker's program, once it was looked for.
+    private let worker = Mutex<String?>(nil)
     let slots: WorkerSlots
 
     /// - Parameter catalogue: this host's own plugins; none stands for all that are in its installation's folder.
@@ -23,6 +25,10 @@ final class Isolation: Sendable {
         self.quarantine = quarantine
         self.catalogue = catalogue
         slots = WorkerSlots(policy.maxWorkers)
+    }
+
+    deinit {
+        for plugin in plugins.withLock({ $0.values }) { plugin.retire() }
     }
 
     /// Where to run a plugin, and why there.
@@ -66,12 +72,16 @@ final class Isolation: Sendable {
         if let known = plugins.withLock({ $0[identity] }) { return .success(known) }
         do throws(PluginRefusal) {
             let fresh = try IsolatedPlugin(record, policy, quarantine, program: program)
-            return .success(
-                plugins.withLock { plugins in
-                    if let known = plugins[identity] { return known }
-                    plugins[identity] = fresh
-                    return fresh
-                })
+            let (used, replaced) = plugins.withLock { plugins -> (IsolatedPlugin, [IsolatedPlugin]) in
+                if let known = plugins[identity] { return (known, []) }
+                // The file was another one before.
+                let old = plugins.filter { $0.value.record.path == record.path }
+                for key in old.keys { plugins[key] = nil }
+                plugins[identity] = fresh
+                return (fresh, Array(old.values))
+            }
+            for plugin in replaced { plugin.retire() }
+            return .success(used)
         } catch {
             return .failure(error)
         }
@@ -89,9 +99,13 @@ final class Isolation: Sendable {
     /// - Throws: `.isolationUnavailable`.
     func program() throws(CoderError) -> String {
         if let named = policy.workerPath { return named }
-        if let found = IsolationPolicy.workerCandidates().first(where: { FileStatus.of($0)?.isRegular == true }) {
-            return found
+        let found = worker.withLock { worker in
+            if worker == nil {
+                worker = IsolationPolicy.workerCandidates().first { FileStatus.of($0)?.isRegular == true }
+            }
+            return worker
         }
+        if let found { return found }
         throw CoderError(
             .isolationUnavailable, "no sandbox: there is no coderhost-worker",
             hint: "install it beside coderhost, or name it in CODERHOST_WORKER")

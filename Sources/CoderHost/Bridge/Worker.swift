@@ -32,9 +32,11 @@ final class Worker: @unchecked Sendable {
     private(set) var sessions = 0
     /// Whether the present session has brought forth a picture or a file.
     private(set) var hasWorked = false
-    /// How it crashed, for whoever asks it again after that.
-    private var crashed: CoderError?
+    /// Why it has ended, for whoever asks it again after that.
+    private var failure: CoderError?
     private var sequence: UInt32 = 0
+    /// What it is doing.
+    private var phase = WorkerPhase(UInt16(ISO_READY))
 
     /// How long a plugin may go on once it was told to stop.
     private static let graceAfterCancel: UInt64 = 80_000_000
@@ -77,11 +79,10 @@ final class Worker: @unchecked Sendable {
                 confinement.read(ready.confinement)
                 return
             case .packet, .damaged: throw breach("it did not say that it is ready")
-            case .end: throw crash(during: UInt16(ISO_READY))
+            case .end: throw crash()
             }
         }
-        end()
-        throw CoderError(.isolationUnavailable, "a worker did not become ready within five seconds")
+        throw end(CoderError(.isolationUnavailable, "a worker did not become ready within five seconds"))
     }
 
     // MARK: Calls
@@ -105,8 +106,9 @@ final class Worker: @unchecked Sendable {
     func call(
         _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
     ) throws(CoderError) -> Reply {
-        guard isUsable else { throw crashed ?? CoderError(.misuse, "the worker has ended") }
+        guard isUsable else { throw failure ?? CoderError(.misuse, "the worker has ended") }
         sequence &+= 1
+        phase = WorkerPhase(UInt16(type))
         page.setDeadline(context.deadline)
         var watch = Watch(context)
         let kind = UInt16(type)
@@ -115,9 +117,9 @@ final class Worker: @unchecked Sendable {
         while true {
             switch channel.receive(milliseconds: Self.tick) {
             case .nothing:
-                try look(&watch, kind)
+                try look(&watch)
                 continue
-            case .end: throw crash(during: kind)
+            case .end: throw crash()
             case .damaged: throw breach("a packet that is none")
             case .packet: break
             }
@@ -135,7 +137,7 @@ final class Worker: @unchecked Sendable {
                 try write(to: sink, &watch)
             case ISO_VIOLATION:
                 let violation = channel.load(iso_violation.self)
-                throw forbidden(violation.map { Int($0.system_call) } ?? -1, during: kind)
+                throw forbidden(violation.map { Int($0.system_call) } ?? -1)
             case ISO_REPLY:
                 guard rest.count + Int(header.length) <= Int(ISO_MESSAGE_LIMIT) else {
                     throw breach("an endless answer")
@@ -149,7 +151,7 @@ final class Worker: @unchecked Sendable {
             default: throw breach("a packet of kind \(header.type)")
             }
             // Remarks without end are no reason to wait without end.
-            try look(&watch, kind)
+            try look(&watch)
         }
     }
 
@@ -171,9 +173,9 @@ final class Worker: @unchecked Sendable {
                         header, bytes.extracting(at..<end), descriptors: at == 0 ? descriptors : [],
                         milliseconds: Self.tick)
                 }
-                if departure == .waiting { try look(&watch, type) }
+                if departure == .waiting { try look(&watch) }
             }
-            if departure == .gone { throw crash(during: type) }
+            if departure == .gone { throw crash() }
             at = end
         } while at < body.count
     }
@@ -212,7 +214,7 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Tells the plugin to stop where that is wanted, and ends the process when it does not.
-    private func look(_ watch: inout Watch, _ type: UInt16) throws(CoderError) {
+    private func look(_ watch: inout Watch) throws(CoderError) {
         let context = watch.context
         let now = monotonicNow()
         if watch.end == 0 {
@@ -225,39 +227,43 @@ final class Worker: @unchecked Sendable {
             return
         }
         guard now > watch.end else { return }
-        end()
-        if context.isCancelled { throw CoderError(.cancelled, "the session was cancelled") }
+        if context.isCancelled { throw end(CoderError(.cancelled, "the session was cancelled")) }
         // Somebody's haste is no fault of the plugin.
-        if context.limits.maxMilliseconds >= Self.patience { plugin.failed(.hang, during: WorkerPhase(type).kind) }
+        if context.limits.maxMilliseconds >= Self.patience { plugin.failed(.hang, during: phase.kind) }
         var late = SessionContext.late(context.limits)
         late.message += ", and the plugin did not stop: its worker was ended"
-        throw late
+        throw end(late)
     }
 
     // MARK: What goes wrong
 
+    /// Ends the process for a reason that later calls give, too.
+    private func end(_ reason: CoderError) -> CoderError {
+        failure = reason
+        end()
+        return reason
+    }
+
     /// The process broke the rules of the conversation.
     private func breach(_ what: String) -> CoderError {
-        end()
-        plugin.failed(.violation, during: .decode)
-        return CoderError(
-            .pluginFault, "the worker was ended: it sent \(what)", hint: "the plugin may be malicious; remove it")
+        plugin.failed(.violation, during: phase.kind)
+        return end(
+            CoderError(
+                .pluginFault, "the worker was ended: it sent \(what)", hint: "the plugin may be malicious; remove it"))
     }
 
     /// A forbidden system call.
-    private func forbidden(_ number: Int, during type: UInt16) -> CoderError {
-        end()
-        let phase = WorkerPhase(type)
+    private func forbidden(_ number: Int) -> CoderError {
         plugin.failed(.violation, during: phase.kind)
-        return CoderError(
-            .pluginCrashed,
-            "the plugin tried \(SystemCall.name(number)) while \(phase.text), which the sandbox forbids",
-            hint: "if the plugin is trusted, run it with --isolation off")
+        return end(
+            CoderError(
+                .pluginCrashed,
+                "the plugin tried \(SystemCall.name(number)) while \(phase.text), which the sandbox forbids",
+                hint: "if the plugin is trusted, run it with --isolation off"))
     }
 
     /// The process has ended by itself.
-    private func crash(during type: UInt16) -> CoderError {
-        let phase = WorkerPhase(type)
+    private func crash() -> CoderError {
         // A last word may have been sent before.
         isUsable = false
         let ending = zygote.ending(of: self)
@@ -265,22 +271,20 @@ final class Worker: @unchecked Sendable {
         var error = CoderError(
             .pluginCrashed, "the plugin \(ending.text) while \(phase.text)",
             hint: "the file may be crafted: tell the plugin's author; nothing else is affected")
-        if ending == .signal(SIGSYS) {
+        switch ending {
+        case .signal(SIGSYS):
             error.message =
                 "the plugin tried to start a thread or a process while \(phase.text), which the sandbox forbids"
             error.hint = "threads have to be declared in its manifest (isolation.threads)"
             plugin.failed(.violation, during: phase.kind)
-            return error
-        }
-        // Nobody but the system or a person ends a process that way.
-        if ending == .signal(SIGKILL) {
+        case .signal(SIGKILL):
+            // Nobody but the system or a person ends a process that way.
             error.message = "the plugin's worker was killed while \(phase.text)"
             error.hint = "the system may be short of memory; try again"
             error.isPassing = true
-        } else {
-            plugin.failed(.crash, during: phase.kind)
+        default: plugin.failed(.crash, during: phase.kind)
         }
-        crashed = error
+        failure = error
         return error
     }
 }
