@@ -96,11 +96,21 @@ let package = Package(
         .executable(name: "coderhost", targets: ["CoderHostCLI"]),
         .executable(name: "coderhost-worker", targets: ["CoderWorker"]),
         .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
+        .executable(name: "coderhost-fetch", targets: ["CoderHostFetch"]),
         .executable(name: "coderhost-fuzz", targets: ["FuzzDriver"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
+        .library(name: "ImageLoading", targets: ["ImageLoading", "CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
     ] + rooms.map(\.product),
+    dependencies: [
+        // for ImageLoading alone
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    ],
     targets: [
         // 1 the contract
         .target(name: "CCoderPlugin", exclude: ["coderhost-plugin.pc.in"]),
@@ -133,7 +143,25 @@ let package = Package(
         .executableTarget(
             name: "CoderConformance", dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "ImageModel"],
             swiftSettings: lean),
-        // 5 the command line
+        // 5 what is around the host: caches, downloads and the manager of both; the one place with a network stack
+        .target(name: "CContentCheck"),
+        .target(
+            name: "ImageLoading",
+            dependencies: [
+                "CContentCheck", "CHostSystem", "CoderHost", "ImageModel", "ImageProcessing",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "CoderHostFetch", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
+            swiftSettings: strict),
+        // 6 the command line
         .executableTarget(
             name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
             exclude: ["Templates"], swiftSettings: lean, plugins: ["EmbedCatalogue"]),
@@ -177,6 +205,16 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ImageLoadingTests",
+            dependencies: [
+                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
             swiftSettings: strict),
         .target(
             name: "CoderWorkerShim", dependencies: ["CIsolationWire"], path: "Tests/CoderWorkerTests/Shim"),

@@ -10,7 +10,8 @@ import Testing
     private static let codes: [CoderError.Code] = [
         .unrecognizedFormat, .noCoder, .notMine, .corrupt, .truncated, .needsInput, .unsupportedFeature, .limitExceeded,
         .invalidArgument, .misuse, .cancelled, .deadlineExceeded, .outOfMemory, .inputOutput, .notFound, .cannotCreate,
-        .pluginRefused, .pluginFault, .pluginCrashed, .isolationUnavailable,
+        .pluginRefused, .pluginFault, .pluginCrashed, .isolationUnavailable, .invalidURL, .transferFailed,
+        .badStatus, .badContentType, .badResponse, .addressDenied, .failedBefore,
     ]
 
     private static let statuses: [String: cpi_status] = [

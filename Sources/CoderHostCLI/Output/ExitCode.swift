@@ -16,6 +16,7 @@ enum ExitCode: Int32 {
     case cannotCreate = 73
     case inputOutput = 74
     case timeOut = 75
+    case badProtocol = 76
     case refused = 77
     case interrupted = 130
 
@@ -23,13 +24,15 @@ enum ExitCode: Int32 {
         self =
             switch code {
             case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data
-            case .noCoder, .unsupportedFeature, .pluginRefused, .isolationUnavailable: .unavailable
-            case .limitExceeded: .refused
-            case .invalidArgument: .usage
+            case .noCoder, .unsupportedFeature, .pluginRefused, .isolationUnavailable, .failedBefore, .badStatus:
+                .unavailable
+            case .limitExceeded, .addressDenied: .refused
+            case .invalidArgument, .invalidURL: .usage
+            case .badContentType, .badResponse: .badProtocol
             case .cancelled: .interrupted
             case .deadlineExceeded: .timeOut
             case .outOfMemory: .outOfMemory
-            case .inputOutput: .inputOutput
+            case .inputOutput, .transferFailed: .inputOutput
             case .notFound: .noInput
             case .cannotCreate: .cannotCreate
             default: .software

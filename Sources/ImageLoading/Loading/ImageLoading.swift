@@ -1,0 +1,85 @@
+public import CoderHost
+public import ImageModel
+
+/// Gets the bytes of pictures from somewhere, or the pictures themselves.
+///
+/// - Concurrency: any thread.
+public protocol ImageLoading: Sendable {
+    /// Whether it would try; asked before ``load(_:cached:_:onProgress:)``.
+    func canLoad(_ request: ImageRequest) -> Bool
+
+    /// Loads one picture's bytes; ends early when the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - cached: what a cache has of it, for whoever can ask whether it is still good.
+    ///   - urgency: may change while it waits for its turn.
+    ///   - onProgress: told whenever bytes have arrived; on any thread, one call after the other.
+    func load(
+        _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
+        onProgress: @escaping @Sendable (LoadProgress) -> Void
+    ) async throws(CoderError) -> LoadedData
+
+    /// Whether an URL is not to be tried again for a while after this.
+    func shouldBlock(_ url: String, after error: CoderError) -> Bool
+}
+
+extension ImageLoading {
+    public func shouldBlock(_ url: String, after error: CoderError) -> Bool {
+        [.invalidURL, .corrupt, .unrecognizedFormat, .badStatus, .addressDenied].contains(error.code)
+    }
+}
+
+/// What has arrived of a picture.
+public struct LoadProgress: Sendable {
+    /// Grows until the transfer ends; everybody who waits for the same transfer sees the same one.
+    public var source: ImageSource
+    public var received: Int { source.count }
+    /// Bytes that there will be; nil while that is not known.
+    public var expected: Int?
+
+    public init(_ source: ImageSource, expected: Int?) {
+        self.source = source
+        self.expected = expected
+    }
+}
+
+/// What a loader has got.
+public struct LoadedData: Sendable {
+    public enum Content: Sendable {
+        /// All bytes.
+        case source(ImageSource)
+        /// A picture that needs no decoding.
+        case image(LoadedImage)
+        /// The server says that what is cached is still good.
+        case notModified
+    }
+
+    public var content: Content
+    public var response: ResponseFacts?
+    /// Whether the bytes are worth keeping on disk; those of a local file are not.
+    public var isWorthStoring: Bool
+
+    public init(_ content: Content, response: ResponseFacts? = nil, isWorthStoring: Bool = true) {
+        self.content = content
+        self.response = response
+        self.isWorthStoring = isWorthStoring
+    }
+}
+
+/// What a server said about a picture.
+public struct ResponseFacts: Sendable, Hashable {
+    /// After all redirects.
+    public var url: String
+    public var status: Int
+    /// Lower-case names; the last of several fields of one name counts.
+    public var headers: [String: String]
+
+    public init(url: String, status: Int, headers: [String: String]) {
+        self.url = url
+        self.status = status
+        self.headers = headers
+    }
+
+    public var contentType: String? { headers["content-type"] }
+    public var entityTag: String? { headers["etag"] }
+}
