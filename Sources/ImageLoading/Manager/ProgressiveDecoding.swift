@@ -1,0 +1,130 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+import Synchronization
+
+/// Looks at a picture while its bytes arrive, with one session from the first byte to the last.
+///
+/// One look at a time; what arrives meanwhile is seen by the next. Looks are rarer the more they cost, so that all of
+/// them together stay below half the cost of one decode.
+final class ProgressiveDecoding: Sendable {
+    private struct State {
+        var session: DecodeSession?
+        var animation: AnimatedImage?
+        var shownFrames = 0
+        /// The whole of a still, as the coder drew it.
+        var complete: PixelBuffer?
+        var hasFailed = false
+    }
+
+    private struct Pace {
+        var isLooking = false
+        var isOver = false
+        var next = ContinuousClock.now
+    }
+
+    private let source: ImageSource
+    private let coders: CodersManager
+    private let options: LoadOptions
+    private let state: Mutex<State>
+    private let pace = Mutex(Pace())
+
+    init(_ source: ImageSource, _ coders: CodersManager, _ options: LoadOptions) {
+        self.source = source
+        self.coders = coders
+        self.options = options
+        state = Mutex(State())
+    }
+
+    /// Whether a look would be welcome now; whoever gets true has to call ``look()``.
+    func mayLook() -> Bool {
+        pace.withLock { pace in
+            guard !pace.isLooking, !pace.isOver, ContinuousClock.now >= pace.next else { return false }
+            pace.isLooking = true
+            return true
+        }
+    }
+
+    /// What can be seen now that could not be seen before.
+    func look() -> LoadedImage? {
+        let begin = ContinuousClock.now
+        defer {
+            let cost = ContinuousClock.now - begin
+            pace.withLock { pace in
+                pace.isLooking = false
+                pace.next = .now + max(.milliseconds(20), cost * 2)
+            }
+        }
+        return state.withLock { state in
+            if state.hasFailed || state.complete != nil { return nil }
+            do throws(CoderError) {
+                return try see(&state)
+            } catch {
+                // What is wrong is said by the decode of the whole.
+                state.hasFailed = error.code != .needsInput
+                return nil
+            }
+        }
+    }
+
+    private func see(_ state: inout State) throws(CoderError) -> LoadedImage? {
+        if let animation = state.animation {
+            let count = animation.update()
+            guard count > state.shownFrames else { return nil }
+            state.shownFrames = count
+            return LoadedImage(
+                .animated(animation), format: animation.format, isPartial: !animation.isComplete,
+                options: options.decode)
+        }
+        if state.session == nil {
+            state.session = try coders.openSession(source, options: options.decode.coder, forcing: options.coder)
+        }
+        guard let session = state.session else { return nil }
+        if session.info.isAnimated, options.kind != .still, !options.decode.firstFrameOnly {
+            state.animation = try AnimatedImage(source, manager: coders, options.decode, forcing: options.coder)
+            if state.animation?.frameCount ?? 0 > 0 {
+                state.session = nil
+                return try see(&state)
+            }
+            state.animation = nil
+        }
+        guard let part = try session.decodeAvailable() else { return nil }
+        if part.isComplete { state.complete = part.pixels }
+        // The coder goes on drawing on its pixels.
+        var image = try session.reduced(part.pixels, options.decode)
+        if image.pixels === part.pixels { image.pixels = try PixelConverter.copy(image.pixels) }
+        return LoadedImage(
+            .still(image), format: session.format, isPartial: !part.isComplete, options: options.decode)
+    }
+
+    /// The picture, once all bytes are there; nil where it has to be decoded anew.
+    ///
+    /// A smaller picture is decoded anew: from a reduced decode come other pixels than from the whole, and what is cached
+    /// must not depend on how it came.
+    func finish() -> LoadedImage? {
+        pace.withLock { $0.isOver = true }
+        return state.withLock { state in
+            if state.hasFailed { return nil }
+            if let animation = state.animation {
+                animation.update()
+                guard animation.isComplete, animation.problem == nil else { return nil }
+                return LoadedImage(.animated(animation), format: animation.format, options: options.decode)
+            }
+            guard let session = state.session, options.kind != .animated else { return nil }
+            do throws(CoderError) {
+                let pending = session.pendingOrientation
+                let upright = pending.applied(to: session.info.size)
+                guard options.decode.targetSize(for: upright, session.info.nativeFormat) == upright else { return nil }
+                if state.complete == nil, let part = try session.decodeAvailable(), part.isComplete {
+                    state.complete = part.pixels
+                }
+                guard let pixels = state.complete else { return nil }
+                return LoadedImage(
+                    .still(try session.reduced(pixels, options.decode)), format: session.format,
+                    options: options.decode)
+            } catch {
+                return nil
+            }
+        }
+    }
+}
