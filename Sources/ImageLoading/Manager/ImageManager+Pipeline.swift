@@ -248,7 +248,7 @@ extension ImageManager {
                 }
                 return try ResultEncoding.bytes(of: image, options, manager)
             }
-            guard let bytes, let bytes else { return }
+            guard let bytes else { return }
             try? await cache.store(
                 CachedData(bytes, extended: image.extendedData, attributes: facts), for: recipe.key.result)
         }

@@ -1,6 +1,6 @@
-public import CoderHost
+import CoderHost
 public import ImageModel
-public import ImageProcessing
+import ImageProcessing
 import Synchronization
 
 /// Gets pictures: from memory, from disk, or from wherever a loader finds them.

@@ -1,4 +1,4 @@
-public import ImageModel
+import ImageModel
 import Synchronization
 
 /// A picture that is being loaded.

@@ -41,7 +41,7 @@ final class ProgressiveLooks: Sendable {
         guard let progressive else { return }
         Task { [self] in
             let image = try? await decoding.run(urgency) { _ throws(CoderError) in progressive.look() }
-            guard let image, let image else { return }
+            guard let image else { return }
             // A preview behind the picture itself would be a step back.
             if !state.withLock({ $0.isOver }) { send(.preview(image.withScaleFactor(recipe.options.scaleFactor ?? 1))) }
         }

@@ -1,4 +1,4 @@
-public import ImageModel
+import ImageModel
 import Synchronization
 
 /// Gets pictures before they are wanted, a few at a time.
