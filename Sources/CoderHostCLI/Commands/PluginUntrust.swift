@@ -10,7 +10,9 @@ enum PluginUntrustVerb: PluginVerb {
         ("coderhost plugin untrust --revoke 8f3a21c07be94d55", "never believe that key again"),
     ]
     static let options = [
-        OptionSpecification("--revoke", help: "put the KEY on the list of those that are never believed, in any folder")
+        OptionSpecification(
+            "--revoke",
+            help: "put the KEY on the list of those that are never believed, in any folder (back: plugin trust --unrevoke)")
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -62,8 +64,11 @@ enum PluginUntrustVerb: PluginVerb {
                 .invalidArgument, "only keys are revoked, by their 16 digits or a KEY.pub",
                 hint: "for a file leave out --revoke")
         }
+        let known = store.revocations(of: id)
         let path: String
         do throws(TrustStore.Failure) { path = try store.revoke(id) } catch { throw error.asCoderError }
-        answer.say("revoked: key \(id) in \(path)", [("key", .string(id)), ("entry", .string(path))])
+        answer.say(
+            known.contains(path) ? "already revoked: key \(id) in \(path)" : "revoked: key \(id) in \(path)",
+            [("key", .string(id)), ("entry", .string(path))])
     }
 }
