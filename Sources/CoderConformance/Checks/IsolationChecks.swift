@@ -100,7 +100,10 @@ enum SealedCalls {
 
     private static let advices: [(calls: Set<String>, advice: String)] = [
         (
-            ["socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg", "recvfrom"],
+            [
+                "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg",
+                "recvfrom",
+            ],
             "do without the network: everything that is decoded comes from the source"
         ),
         (
@@ -110,7 +113,8 @@ enum SealedCalls {
         (
             [
                 "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat",
-                "faccessat2", "readlink", "readlinkat", "getdents64", "unlink", "unlinkat", "mkdir", "mkdirat", "rename",
+                "faccessat2", "readlink", "readlinkat", "getdents64", "unlink", "unlinkat", "mkdir", "mkdirat",
+                "rename",
             ],
             "read no file: compile tables in; input comes from the source"
         ),

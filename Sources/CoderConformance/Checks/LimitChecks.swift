@@ -38,7 +38,8 @@ enum LimitChecks {
     }
 
     static let frames = Check(
-        "limits.frames", "an animation of more frames than allowed is refused with the right numbers, or left to the host",
+        "limits.frames",
+        "an animation of more frames than allowed is refused with the right numbers, or left to the host",
         needs: needs
     ) { workshop throws(Stop) in
         var judged = 0

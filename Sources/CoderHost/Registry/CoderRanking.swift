@@ -33,7 +33,8 @@ public struct RankedCoder: Sendable {
     package func precedes(newcomer id: String, version: String, priority: Int) -> Bool {
         var other = descriptor
         (other.id, other.version, other.priority, other.administeredPriority) = (id, version, priority, nil)
-        return CoderRanking.precedes(self, RankedCoder(coder: Newcomer(other), format: format, score: score, position: position))
+        return CoderRanking.precedes(
+            self, RankedCoder(coder: Newcomer(other), format: format, score: score, position: position))
     }
 }
 

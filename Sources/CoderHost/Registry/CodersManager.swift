@@ -171,7 +171,8 @@ public final class CodersManager: Sendable {
     private func absence(of source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot) -> CoderError {
         if let unread = snapshot.unread.first {
             return CoderError(
-                .noCoder, id.map { "there is no usable coder \($0)" } ?? "no coder that could be found takes these bytes",
+                .noCoder,
+                id.map { "there is no usable coder \($0)" } ?? "no coder that could be found takes these bytes",
                 hint: unread.remedy, attempts: snapshot.unread.map(\.message))
         }
         if let id {

@@ -87,7 +87,8 @@ extension ParsedArguments {
         let text = all("--limits").joined(separator: ",")
         var limits = DecodeLimits.default
         var seen: Set<String> = []
-        for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init).enumerated() {
+        for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init).enumerated()
+        {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             if pair.count == 1 {
                 guard let profile = Self.profiles.first(where: { $0.name == part }) else { throw Self.noProfile(part) }
@@ -124,12 +125,14 @@ extension ParsedArguments {
         let names = profiles.map(\.name)
         if word.isEmpty {
             return UsageError(
-                "--limits has an empty part", hint: "--limits strict, --limits pixels=100M, or both with a comma between")
+                "--limits has an empty part",
+                hint: "--limits strict, --limits pixels=100M, or both with a comma between")
         }
         if limitNames.contains(where: { $0.name == word }) {
             return UsageError("--limits \(word) has no value", hint: "--limits \(word)=N, such as \(word)=100M")
         }
-        let near = OptionCheck.nearest(word, names) ?? OptionCheck.nearest(word, limitNames.map { $0.name }).map { "\($0)=N" }
+        let near =
+            OptionCheck.nearest(word, names) ?? OptionCheck.nearest(word, limitNames.map { $0.name }).map { "\($0)=N" }
         return UsageError(
             "--limits knows the profiles default, strict and off, not \"\(word)\"",
             hint: near.map { "did you mean \($0)?" } ?? "name a profile, or set one limit: --limits pixels=100M")
@@ -140,7 +143,8 @@ extension ParsedArguments {
         _ member: (name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable), _ text: String
     ) -> UsageError {
         let name = member.name
-        let example = "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M and G stand for 1024, "
+        let example =
+            "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M and G stand for 1024, "
             + "1024² and 1024³"
         if text.isEmpty { return UsageError("--limits \(name)= has no value", hint: example) }
         let digits = "kKMG".contains(text.last ?? "0") ? text.dropLast() : text[...]
@@ -164,7 +168,9 @@ extension ParsedArguments {
     static func quantity(_ text: String) -> Int? {
         let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
         if let last = text.last, let shift = units[last] {
-            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30, !text.hasPrefix("+") else { return nil }
+            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30, !text.hasPrefix("+") else {
+                return nil
+            }
             return number << shift
         }
         // A sign is no digit.

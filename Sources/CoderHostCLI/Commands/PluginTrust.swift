@@ -92,7 +92,8 @@ enum PluginTrustVerb: PluginVerb {
         }
         guard let path else {
             throw CoderError(
-                .notFound, "the key \(id) is not revoked", hint: "coderhost doctor names the keys and what is said of them")
+                .notFound, "the key \(id) is not revoked",
+                hint: "coderhost doctor names the keys and what is said of them")
         }
         let isTrusted = store.key(id) != nil
         answer.say(
@@ -105,7 +106,8 @@ enum PluginTrustVerb: PluginVerb {
         if store.isRevoked(key.id) {
             throw CoderError(
                 .invalidArgument, "the key \(key.id) was revoked",
-                hint: "ask its owner for the new one; if that was a mistake: coderhost plugin trust --unrevoke \(key.id)")
+                hint:
+                    "ask its owner for the new one; if that was a mistake: coderhost plugin trust --unrevoke \(key.id)")
         }
         let entry: String
         do throws(TrustStore.Failure) { entry = try store.add(key) } catch { throw error.asCoderError }

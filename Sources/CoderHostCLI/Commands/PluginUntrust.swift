@@ -12,7 +12,9 @@ enum PluginUntrustVerb: PluginVerb {
     static let options = [
         OptionSpecification(
             "--revoke",
-            help: "put the KEY on the list of those that are never believed, in any folder (back: plugin trust --unrevoke)")
+            help:
+                "put the KEY on the list of those that are never believed, in any folder (back: plugin trust --unrevoke)"
+        )
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
