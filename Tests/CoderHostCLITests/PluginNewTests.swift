@@ -133,7 +133,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [
         ("png", "org.example.png", "org.coderhost.png"), ("apng", "a.b", "org.coderhost.apng"),
-        ("jpg", "org.example.jpg", "org.coderhost.jpeg"), ("farbfeld", "net.me.x", "org.coderhost.farbfeld"),
+        ("jpg", "org.example.jpg", "org.coderhost.jpeg"), ("farbfeld", "org.me.x", "org.coderhost.farbfeld"),
     ])
     func `is told who serves its format already, who comes first, and what can be done`(
         name: String, id: String, rival: String
@@ -150,6 +150,13 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         #expect(result.stderr.contains("coderhost plugin new my-\(name)"))
         #expect(result.stderr.contains("from \(name == "apng" ? 111 : 101) on to come first"))
         #expect(Document(document)["rival"].text == rival)
+    }
+
+    @Test func `is told that it comes first where its id does`() throws {
+        let result = try Tool.run("plugin", "new", "png", "--id", "net.me.png", directory: place.path)
+
+        #expect(result.stderr.contains("  .png is written by net.me.png, which comes before org.coderhost.png"))
+        #expect(result.stderr.contains("below 100 to come second;"))
     }
 
     @Test func `is told nothing where its name is free`() throws {

@@ -151,7 +151,7 @@ import Testing
         let id = try #require(Document(try home.run("plugin", "keygen", "-o", key, "--json").stdout)["key"].text)
 
         let result = try home.run("plugin", "sign", home.plugin, "--key", "\(key).pub")
-        try #require(rename(key, home.place.file("elsewhere")) == 0)
+        try #require(try TestSupport.run(["mv", key, home.place.file("elsewhere")]).status == 0)
         let alone = try home.run("plugin", "sign", home.plugin, "--key", "\(key).pub")
 
         #expect(result.status == 64)

@@ -289,6 +289,7 @@ public final class CodersManager: Sendable {
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
                 guard error.code == .pluginRefused else { throw named }
                 refusal = refusal ?? named
+                continue
             }
             return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
         }

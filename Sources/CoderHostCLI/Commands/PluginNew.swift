@@ -134,6 +134,7 @@ private struct Rival {
         // What the manifests of the templates say.
         let wins = !first.precedes(newcomer: id, version: "0.1.0", priority: 100)
         let (winner, loser) = wins ? (id, coder) : (coder, id)
+        let priority = first.descriptor.priority
         lines = [
             "coderhost: warning: \(format == nil ? "the format \(name)" : "the ending .\(name) of \(known)") is served "
                 + "already, by \(coder) (priority \(first.descriptor.administeredPriority ?? first.descriptor.priority))",
@@ -141,8 +142,9 @@ private struct Rival {
                 + "with toy-\(name) until you change that",
             "  .\(name) is written by \(winner), which comes before \(loser) in the same folder; a folder of root's comes "
                 + "before one of yours",
-            "  try: another name, coderhost plugin new my-\(name); or \"priority\" in the manifest of the new one, from "
-                + "\(max(100, first.descriptor.priority) + 1) on to come first; coderhost list --format \(known) --explain shows the order",
+            "  try: another name, coderhost plugin new my-\(name); or \"priority\" in the manifest of the new one, "
+                + (wins ? "below \(priority) to come second" : "from \(max(100, priority) + 1) on to come first")
+                + "; coderhost list --format \(known) --explain shows the order",
         ]
     }
 }

@@ -60,7 +60,7 @@ enum PluginUntrustVerb: PluginVerb {
     private static func revoke(
         _ operand: String, _ store: TrustStore, _ answer: inout PluginAnswer
     ) throws(CoderError) {
-        let id = operand.hasSuffix(".pub") ? try PluginTrustVerb.key(operand).id : operand
+        let id = (operand.hasSuffix(".pub") ? try PluginTrustVerb.key(operand).id : operand).lowercased()
         guard TrustedKey.isIdentifier(id) else {
             throw CoderError(
                 .invalidArgument, "only keys are revoked, by their 16 digits or a KEY.pub",
