@@ -18,8 +18,8 @@ enum ConformanceCommand {
         do throws(Request.Failure) {
             request = try Request(words)
         } catch {
-            Console.error("coderhost-conformance: \(error.message)")
-            Console.error("  try: coderhost plugin check --help")
+            Console.error("coderhost: plugin check: \(error.message)")
+            Console.error("  try: \(error.hint ?? "coderhost plugin check --help")")
             return usage
         }
         // A child stands in another folder.

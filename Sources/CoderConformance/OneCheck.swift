@@ -29,7 +29,7 @@ enum OneCheck {
         workshop.process = request.process
         let stop = outcome(of: check, workshop)
         if !workshop.madeSamples.isEmpty { shared.bytes = SampleArchive.pack(workshop.madeSamples) }
-        board.finish(Record.of(stop, note: workshop.note))
+        board.finish(Record.of(stop, note: workshop.note, remark: workshop.remark))
         // What was registered for the end, and buffers, are somebody's output, too.
         if check.id == "state.output" || check.id == "state.exit" { ProcessState.leaveNormally() }
         Child.leave()

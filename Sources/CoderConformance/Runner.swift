@@ -19,9 +19,15 @@ final class Runner {
         shared.bytes = SampleArchive.pack(samples)
     }
 
+    private static let loading = "lifecycle.load"
+
     func run(_ check: Check) -> CheckResult {
         var result = CheckResult(check: check, verdict: .passed)
-        if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
+        if !check.isStatic, check.id != Self.loading, verdicts[Self.loading]?.isBad == true {
+            // What goes wrong there goes wrong in every process that begins so: it is told once.
+            result.verdict = .skipped
+            result.what = "it does not load"
+        } else if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
             !(missing == "lifecycle.encode" && verdicts[missing] == .skipped)
         {
             result.verdict = .skipped
@@ -46,6 +52,7 @@ final class Runner {
 
     private func runApart(_ check: Check, _ result: inout CheckResult) {
         var notes: [String] = []
+        var remarks: [String] = []
         for process in 0..<check.processes where result.verdict == .passed {
             ticket &+= 1
             guard let board = Board(ticket: ticket), let folder = WorkFolder.make() else {
@@ -68,7 +75,7 @@ final class Runner {
             }
             result.seconds += end.seconds
             result.processorSeconds += end.processorSeconds
-            judge(check, board, end, WorkFolder.entries(folder), &result, &notes)
+            judge(check, board, end, WorkFolder.entries(folder), &result, &notes, &remarks)
             if check.id == "lifecycle.encode" { take(SampleArchive.unpack(shared.bytes)) }
         }
         if result.verdict == .passed, let first = notes.first, notes.contains(where: { $0 != first }) {
@@ -78,12 +85,16 @@ final class Runner {
                 ? "sealed it comes to other results than in process" : "two processes came to different results"
             result.rule = check.usesWorker ? .sealed : .sameBytes
             result.remedy = "look for what depends on addresses, on time or on memory that is not set"
+            if let remark = remarks.first {
+                result.what += "; \(remark)"
+                result.remedy = SealedCalls.advice(remark)
+            }
         }
     }
 
     private func judge(
         _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String], _ result: inout CheckResult,
-        _ notes: inout [String]
+        _ notes: inout [String], _ remarks: inout [String]
     ) {
         func fail(_ verdict: Verdict, _ what: String, _ rule: Rule, _ remedy: String) {
             result.verdict = verdict
@@ -139,6 +150,7 @@ final class Runner {
             return
         }
         notes.append(record.note)
+        if !record.remark.isEmpty { remarks.append(record.remark) }
         outside(check, board, end, leftovers, fail)
     }
 

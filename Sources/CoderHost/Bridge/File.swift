@@ -226,3 +226,10 @@ private func removeContents(_ folder: String, depth: Int) {
         unsafe rmdir("\(folder)/\(name)")
     }
 }
+
+/// How many files this process may have open; nil where that cannot be told.
+func openFileLimit() -> Int? {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    return Int(clamping: limit.rlim_cur)
+}

@@ -27,6 +27,7 @@ final class WorkerSession {
             limits.maxMilliseconds = 1000
             _ = try? worker.call(ISO_CLOSE, wireBytes(input), SessionContext(limits: limits))
         }
+        RefusedCalls.note(worker.page.refused)
         worker.plugin.giveBack(worker)
         slots.giveBack()
     }
