@@ -82,7 +82,7 @@ enum IsolationChecks {
         configuration.isolation.recordsRefusals = true
         configuration.isolation.workerPath = ProcessImage.companion("coderhost-worker")
         let host = CoderHost(configuration: configuration)
-        guard let record = host.plugins.first(where: { Paths.absolute($0.path) == workshop.path }) else {
+        guard let record = host.plugins.first(where: { resolvedPath($0.path) == workshop.path }) else {
             throw .skip("the host uses only files that are called libcoder-*.so")
         }
         guard record.status.isUsable else { throw .skip("the host does not use it: \(record.status.reason)") }

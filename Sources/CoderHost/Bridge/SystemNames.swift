@@ -30,12 +30,12 @@ package enum RefusedCalls {
 }
 
 /// Signals by name, for messages.
-enum SignalName {
+package enum SignalName {
     private static let names: [Int32: String] = [
         SIGABRT: "SIGABRT", SIGALRM: "SIGALRM", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGHUP: "SIGHUP",
         SIGILL: "SIGILL", SIGINT: "SIGINT", SIGKILL: "SIGKILL", SIGPIPE: "SIGPIPE", SIGSEGV: "SIGSEGV",
         SIGSYS: "SIGSYS", SIGTERM: "SIGTERM", SIGTRAP: "SIGTRAP", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
     ]
 
-    static func of(_ number: Int32) -> String { names[number] ?? "signal \(number)" }
+    package static func of(_ number: Int32) -> String { names[number] ?? "signal \(number)" }
 }

@@ -33,7 +33,7 @@ struct UnreadPlace: Sendable, Hashable {
 ///
 /// A folder may change while it is read. Whatever becomes of a file, it has a record that says so, or none when it is
 /// gone; nothing is waited for.
-struct PluginScanner {
+package struct PluginScanner {
     private let configuration: HostConfiguration
     private let trust: PluginTrust
     private let resolver = LibraryResolver()
@@ -210,7 +210,7 @@ struct PluginScanner {
         ]
     }
 
-    static func status(_ failure: ELFImage.Failure) -> PluginStatus {
+    package static func status(_ failure: ELFImage.Failure) -> PluginStatus {
         switch failure {
         case .notELF:
             PluginStatus(
@@ -227,13 +227,17 @@ struct PluginScanner {
 
     /// The bytes of the one manifest note; nil where there is none, or several.
     static func manifestText(_ image: ELFImage) -> [UInt8]? {
-        let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+        let notes = manifestNotes(image)
         return notes.count == 1 ? notes[0].text : nil
     }
 
+    private static func manifestNotes(_ image: ELFImage) -> [ELFImage.Note] {
+        image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+    }
+
     /// The manifest and its bytes, or why there is none.
-    static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
-        let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+    package static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
+        let notes = manifestNotes(image)
         guard let note = notes.first else {
             return (
                 nil, [],
