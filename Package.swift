@@ -76,7 +76,7 @@ let rooms = [
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("AWebP", "awebp", on: "WebP"),
     room("GIF", "gif"),
-    room("HEIF", "heif", libraries: ["heif", "dav1d", "aom", "yuv"]),
+    room("HEIF", "heif", libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
     room("AVIF", "avif", libraries: ["avif", "yuv"]),
 ]
 

@@ -18,12 +18,12 @@ enum ConformanceCommand {
         do throws(Request.Failure) {
             request = try Request(words)
         } catch {
-            Console.error("coderhost-conformance: \(error.message)")
-            Console.error("  try: coderhost plugin check --help")
+            Console.error("coderhost: plugin check: \(error.message)")
+            Console.error("  try: \(error.hint ?? "coderhost plugin check --help")")
             return usage
         }
         // A child stands in another folder.
-        if let path = Paths.absolute(request.plugin) { request.plugin = path }
+        if let path = resolvedPath(request.plugin) { request.plugin = path }
         if let id = request.one { OneCheck.run(id, request) }
         let checks: [Check]
         switch Catalogue.chosen(request.only) {
@@ -38,20 +38,18 @@ enum ConformanceCommand {
             Report.list(checks, as: request.output)
             return 0
         }
-        let file: PluginFile
-        switch PluginFile.read(request.plugin) {
-        case .success(let found): file = found
-        case .failure(let refusal): return refuse(refusal.reason, refusal.remedy, request)
-        }
+        let manifest: PluginManifest
         let samples: [Sample]
-        switch Given.samples(request.samples, file.manifest) {
-        case .success(let found): samples = found
-        case .failure(let refusal): return refuse(refusal.reason, refusal.remedy, request)
+        do throws(PluginFile.Refusal) {
+            manifest = try PluginFile.manifest(request.plugin)
+            samples = try Given.samples(request.samples, manifest)
+        } catch {
+            return refuse(error.reason, error.remedy, request)
         }
-        guard let runner = Runner(request, file.manifest, samples: samples) else {
+        guard let runner = Runner(request, manifest, samples: samples) else {
             return refuse("no shared memory is to be had", "look at /dev/shm and at memory limits", request)
         }
-        var report = Report(request, file)
+        var report = Report(request, manifest)
         Interruption.listen()
         for check in checks {
             report.begin(check)
@@ -71,7 +69,7 @@ enum ConformanceCommand {
 
 /// Pictures that somebody named, for the coders whose signatures they have.
 enum Given {
-    static func samples(_ paths: [String], _ manifest: PluginManifest) -> Result<[Sample], PluginFile.Refusal> {
+    static func samples(_ paths: [String], _ manifest: PluginManifest) throws(PluginFile.Refusal) -> [Sample] {
         var result: [Sample] = []
         for path in paths {
             let bytes: [UInt8]
@@ -79,21 +77,20 @@ enum Given {
                 let file = try File(reading: path)
                 bytes = try file.bytes(at: 0, count: min(try file.status().size, 8 << 20))
             } catch {
-                return .failure(
-                    PluginFile.Refusal(reason: "the sample \(path) cannot be read: \(error)", remedy: "check the path"))
+                throw PluginFile.Refusal(
+                    reason: "the sample \(path) cannot be read: \(error)", remedy: "check the path")
             }
             let sniffer = FormatSniffer(head: Array(bytes.prefix(4096)), tail: Array(bytes.suffix(64)))
             let coders = manifest.coders.filter { coder in
                 coder.formats.contains { $0.signatures.isEmpty || sniffer.score($0.signatures) != nil }
             }
             if coders.isEmpty {
-                return .failure(
-                    PluginFile.Refusal(
-                        reason: "the sample \(path) has no signature of its manifest",
-                        remedy: "name a picture of its format, or correct the signatures"))
+                throw PluginFile.Refusal(
+                    reason: "the sample \(path) has no signature of its manifest",
+                    remedy: "name a picture of its format, or correct the signatures")
             }
             result += coders.map { Sample(coder: $0.id, kind: .given, bytes: bytes) }
         }
-        return .success(result)
+        return result
     }
 }

@@ -8,9 +8,11 @@ struct Record {
     var remedy = ""
     /// Compared between the processes of one check.
     var note = ""
+    /// Told beside a difference between the processes.
+    var remark = ""
 
     /// The text of an outcome; nil stands for a check that came to its end.
-    static func of(_ stop: Stop?, note: String) -> String {
+    static func of(_ stop: Stop?, note: String, remark: String = "") -> String {
         var members: [(String, JSONValue)] = []
         switch stop {
         case nil: members = [("verdict", .string(Verdict.passed.rawValue))]
@@ -23,7 +25,7 @@ struct Record {
                 ("remedy", .string(fault.remedy)),
             ]
         }
-        return JSONValue.object(members + [("note", .string(note))]).text
+        return JSONValue.object(members + [("note", .string(note)), ("remark", .string(remark))]).text
     }
 
     /// Nil for what is no record.
@@ -36,5 +38,6 @@ struct Record {
         if let file = value["file"]?.string { rule = Rule(file, value["rule"]?.string ?? "") }
         remedy = value["remedy"]?.string ?? ""
         note = value["note"]?.string ?? ""
+        remark = value["remark"]?.string ?? ""
     }
 }

@@ -1,3 +1,5 @@
+import CoderHost
+
 /// What the kit is asked for.
 struct Request {
     enum Output { case text, json, junit }
@@ -19,6 +21,8 @@ struct Request {
 
     struct Failure: Error {
         var message: String
+        /// What helps; nil leaves it to the help.
+        var hint: String?
     }
 
     init(_ words: [String]) throws(Failure) {
@@ -41,11 +45,19 @@ struct Request {
             case "--process": process = Int(try value(word)) ?? 0
             case "--effort":
                 let name = try value(word)
-                guard let known = Effort(rawValue: name) else { throw Failure(message: "--effort is quick or full") }
+                guard let known = Effort(rawValue: name) else {
+                    let words = Effort.allCases.map(\.rawValue)
+                    throw Failure(
+                        message: "--effort is quick or full, not \"\(name)\"",
+                        hint: OptionCheck.nearest(name, words).map { "did you mean --effort \($0)?" })
+                }
                 effort = known
             case "--timeout":
-                guard let seconds = Int(try value(word)), (1...3600).contains(seconds) else {
-                    throw Failure(message: "--timeout is a number of seconds from 1 to 3600")
+                let text = try value(word)
+                guard let seconds = Int(text), (1...3600).contains(seconds) else {
+                    throw Failure(
+                        message: "--timeout is a number of seconds from 1 to 3600, not \"\(text)\"",
+                        hint: "--timeout 60, which is also the default")
                 }
                 timeout = seconds
             case _ where word.hasPrefix("--"): throw Failure(message: "there is no option \(word)")

@@ -51,6 +51,7 @@ extension Rule {
     static let noDescriptor = Rule("cpi/host.h", "A plugin writes to no file descriptor of its own.")
     static let ownLimits = Rule(
         "cpi/host.h", "a plugin checks what only it can see (scans, nesting, its own buffers) and answers CPI_LIMIT.")
+    static let metadataLimit = Rule("cpi/host.h", "max_metadata_bytes; /* each blob */")
     static let threads = Rule("cpi/host.h", "threads a plugin may start for one session")
     static let hostMinor = Rule("cpi/host.h", "highest minor this host knows")
 
@@ -130,7 +131,8 @@ extension Rule {
         .size, .flags, .memoryOwner, .noEscape, .sticky, .error, .misuse, .truncated, .corrupt, .notMine, .limit,
         .noMemory, .row, .byteCount, .imageFacts, .frameCount, .lossy, .frameRect, .frame, .duration, .source,
         .readAt, .available, .write, .blob, .allocate, .release, .budget, .budgetRefused, .poll, .noDescriptor,
-        .ownLimits, .threads, .hostMinor, .session, .close, .header, .needInput, .offer, .offerEnd, .nextFrame,
+        .ownLimits, .metadataLimit, .threads, .hostMinor, .session, .close, .header, .needInput, .offer, .offerEnd,
+        .nextFrame,
         .seek, .decode, .decoderGet, .options, .finish, .accept, .addBlob, .addFrame, .encoder, .unknownOption,
         .table, .extensionID, .entry, .entryFails, .initialise, .quiesce, .concurrency, .reserved, .manifestEqual,
         .roles, .signatures, .carries, .declaredThreads, .hygiene, .image, .sameBytes, .sealed, .latency,

@@ -7,7 +7,8 @@ final class Runner {
     private let shared: SharedBytes
     private(set) var samples: [Sample]
     private var verdicts: [String: Verdict] = [:]
-    /// Whether the kernel refused to refuse system calls.
+    /// The plugin, where checks have no process of their own.
+    private var subject: Subject?
     private var ticket = wallNanoseconds()
 
     init?(_ request: Request, _ manifest: PluginManifest, samples: [Sample]) {
@@ -19,9 +20,15 @@ final class Runner {
         shared.bytes = SampleArchive.pack(samples)
     }
 
+    private static let loading = "lifecycle.load"
+
     func run(_ check: Check) -> CheckResult {
         var result = CheckResult(check: check, verdict: .passed)
-        if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
+        if !check.isStatic, check.id != Self.loading, verdicts[Self.loading]?.isBad == true {
+            // What goes wrong there goes wrong in every process that begins so: it is told once.
+            result.verdict = .skipped
+            result.what = "it does not load"
+        } else if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
             !(missing == "lifecycle.encode" && verdicts[missing] == .skipped)
         {
             result.verdict = .skipped
@@ -29,7 +36,7 @@ final class Runner {
                 verdicts[missing] == .skipped
                 ? "\(missing) was skipped" : "\(missing) did not pass, so this says nothing"
         } else if request.isInProcess {
-            InProcess.run(check, self, &result)
+            runHere(check, &result)
         } else {
             runApart(check, &result)
         }
@@ -44,23 +51,51 @@ final class Runner {
         shared.bytes = SampleArchive.pack(samples)
     }
 
+    /// Makes a check without a process of its own, for a debugger.
+    private func runHere(_ check: Check, _ result: inout CheckResult) {
+        if check.needsOwnProcess || check.refusesFiles || check.processes > 1 {
+            result.verdict = .skipped
+            result.what = "it needs a process of its own"
+            return
+        }
+        let board = Board.local()
+        let workshop = Workshop(
+            path: request.plugin, manifest: manifest, effort: request.effort,
+            samples: samples, board: board, isConfined: false, loaded: subject)
+        let start = wallNanoseconds()
+        switch OneCheck.outcome(of: check, workshop) {
+        case nil: break
+        case .skip(let why):
+            result.verdict = .skipped
+            result.what = why
+        case .fault(let fault):
+            result.verdict = .failed
+            result.what = fault.what
+            result.rule = fault.rule
+            result.remedy = fault.remedy
+        }
+        result.seconds = Double(wallNanoseconds() - start) / 1e9
+        if subject == nil, !check.isStatic { subject = try? workshop.subject() }
+        take(workshop.madeSamples)
+    }
+
     private func runApart(_ check: Check, _ result: inout CheckResult) {
         var notes: [String] = []
+        var remarks: [String] = []
         for process in 0..<check.processes where result.verdict == .passed {
             ticket &+= 1
-            guard let board = Board(ticket: ticket), let folder = WorkFolder.make() else {
+            guard let board = Board(ticket: ticket), let folder = try? TemporaryFolder() else {
                 result.verdict = .skipped
                 result.what = "no process could be prepared"
                 return
             }
-            defer { WorkFolder.remove(folder) }
             let arguments = [
                 "--one", check.id, request.plugin, "--effort", request.effort.rawValue,
                 "--timeout", "\(request.timeout)", "--process", "\(process)",
             ]
             guard
                 let end = Child.run(
-                    arguments, board: board, samples: shared, folder: folder, milliseconds: request.timeout * 1000)
+                    arguments, board: board, samples: shared, folder: folder.path, milliseconds: request.timeout * 1000)
             else {
                 result.verdict = .skipped
                 result.what = "no process could be started"
@@ -68,7 +103,7 @@ final class Runner {
             }
             result.seconds += end.seconds
             result.processorSeconds += end.processorSeconds
-            judge(check, board, end, WorkFolder.entries(folder), &result, &notes)
+            judge(check, board, end, (try? directoryEntries(folder.path)) ?? [], &result, &notes, &remarks)
             if check.id == "lifecycle.encode" { take(SampleArchive.unpack(shared.bytes)) }
         }
         if result.verdict == .passed, let first = notes.first, notes.contains(where: { $0 != first }) {
@@ -78,12 +113,16 @@ final class Runner {
                 ? "sealed it comes to other results than in process" : "two processes came to different results"
             result.rule = check.usesWorker ? .sealed : .sameBytes
             result.remedy = "look for what depends on addresses, on time or on memory that is not set"
+            if let remark = remarks.first {
+                result.what += "; \(remark)"
+                result.remedy = SealedCalls.advice(remark)
+            }
         }
     }
 
     private func judge(
         _ check: Check, _ board: Board, _ end: ChildEnd, _ leftovers: [String], _ result: inout CheckResult,
-        _ notes: inout [String]
+        _ notes: inout [String], _ remarks: inout [String]
     ) {
         func fail(_ verdict: Verdict, _ what: String, _ rule: Rule, _ remedy: String) {
             result.verdict = verdict
@@ -105,7 +144,7 @@ final class Runner {
                 result.signal = signal
                 let crash = check.crash
                 fail(
-                    .crashed, "\(Child.signalName(signal)) \(place)" + (crash.map { ": \($0.what)" } ?? ""),
+                    .crashed, "\(SignalName.of(Int32(signal))) \(place)" + (crash.map { ": \($0.what)" } ?? ""),
                     crash?.rule ?? .noEscape,
                     crash?.remedy ?? "run it under a debugger: coderhost plugin check --in-process --only \(check.id)")
             } else {
@@ -134,11 +173,12 @@ final class Runner {
         if let signal = end.signal {
             result.signal = signal
             fail(
-                .crashed, "\(Child.signalName(signal)) at the end of the process, after the last session", .hygiene,
+                .crashed, "\(SignalName.of(Int32(signal))) at the end of the process, after the last session", .hygiene,
                 "leave atexit and destructors alone, and join threads in close")
             return
         }
         notes.append(record.note)
+        if !record.remark.isEmpty { remarks.append(record.remark) }
         outside(check, board, end, leftovers, fail)
     }
 

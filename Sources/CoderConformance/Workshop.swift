@@ -14,6 +14,8 @@ final class Workshop {
     var process = 0
     /// What is compared between the processes of a check.
     var note = ""
+    /// What explains a difference between them.
+    var remark = ""
     /// Samples that were made here.
     var madeSamples: [Sample] = []
     private var loaded: Subject?

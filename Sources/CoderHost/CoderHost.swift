@@ -25,6 +25,12 @@ public final class CoderHost: Sendable {
     /// Every plugin file in the folders, with its status; loads none.
     public var plugins: [PluginRecord] { registry.snapshot.plugins }
 
+    /// A plugin file as it is judged now, wherever it stands; nil when it is gone. Another of the same id is not looked
+    /// for.
+    package func judge(file path: String) -> PluginRecord? {
+        PluginScanner(configuration: configuration).examine(file: path)
+    }
+
     /// Plugins that failed too often, and are left alone for a while.
     public var quarantine: Quarantine { registry.quarantine }
 
@@ -32,6 +38,9 @@ public final class CoderHost: Sendable {
     ///
     /// - Throws: `.isolationUnavailable` when there is no sandbox at all.
     public func probeIsolation() throws(CoderError) -> Confinement { try registry.isolation.probe() }
+
+    /// Folders and files that are there and could not be read, each with what helps.
+    public var unreadPlaces: [String] { registry.snapshot.unread.map { "\($0.message); try: \($0.remedy)" } }
 
     /// What is odd about the trust store and the ledger of failures.
     public var warnings: [String] { registry.snapshot.warnings + quarantine.warnings }

@@ -220,6 +220,32 @@ private func replacing(_ pattern: [UInt8], with bytes: [UInt8], in file: [UInt8]
         }
     }
 
+    @Test func `shows grey where no slice wrote, and says truncated`() throws {
+        let bytes = try fixture("found/heif/slice-that-leaves-pixels-unwritten.heic")
+        // Memory that decoders get next has been used for something else.
+        func pixels() throws -> [[Int]] {
+            _ = try decode(try fixture("heif/rgb-8bit.heic"))
+            let decoder = try decoder(bytes)
+            let info = try decoder.readHeader()
+            let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
+            let error = #expect(throws: CoderError.self) {
+                try decoder.decode(DecodeRequest(), into: Surface(buffer))
+            }
+            #expect(error?.code == .truncated)
+            let seen = Decoded(info: info, pixels: buffer)
+            return (0..<48).flatMap { y in (0..<64).map { seen.samples($0, y) } }
+        }
+        let first = try pixels()
+        for _ in 0..<5 { #expect(try pixels() == first) }
+    }
+
+    @Test func `refuses a grid that its tiles do not cover`() throws {
+        let bytes = try fixture("heif/rgb-8bit.heic")
+        // The canvas of the grid: one row, one column, 64 x 48.
+        let wider = try replacing([0, 0, 0, 0, 0, 64, 0, 48], with: [0, 0, 0, 0, 0, 80, 0, 48], in: bytes)
+        #expect(failure(wider) == .corrupt)
+    }
+
     @Test func `refuses a picture made of itself`() {
         // libheif 1.15 follows such a circle until the stack ends.
         #expect(failure(derivedFromItself("iden")) == .corrupt)

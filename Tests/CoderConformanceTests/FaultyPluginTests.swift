@@ -15,10 +15,13 @@ import Testing
         ("lies-about-size", ["frames.facts"]),
         // The C library reads a file for a locale.
         ("locale", ["state.locale", "state.files"]), ("longer-structs", ["negotiation.older-host"]),
-        ("longjmp", ["lifecycle.decode"]), ("lying-version", ["manifest.reports"]), ("more-threads", ["threads.count"]),
+        ("long-metadata", ["limits.metadata"]), ("longjmp", ["lifecycle.decode"]),
+        ("lying-version", ["manifest.reports"]),
+        ("miscounts-frames", ["limits.frames"]), ("more-threads", ["threads.count"]),
         ("no-memory", ["memory.allocations"]), ("opens-files", ["state.files"]), ("past-the-end", ["surface.guards"]),
         ("past-the-row", ["surface.guards"]), ("promises-metadata", ["roundtrip.metadata"]),
-        ("rounding", ["state.rounding"]), ("segfault", ["lifecycle.decode"]), ("signals", ["state.signals"]),
+        ("reads-table", ["state.files", "isolation.decode"]), ("rounding", ["state.rounding"]),
+        ("segfault", ["lifecycle.decode"]), ("signals", ["state.signals"]),
         ("thread-stays", ["state.threads"]), ("umask", ["state.umask"]), ("unset-pixels", ["surface.every-pixel"]),
         ("writes-output", ["state.output"]), ("wrong-signature", ["manifest.signatures"]),
     ]
@@ -79,5 +82,33 @@ import Testing
 
         #expect(verdicts["lifecycle.decode"]?.word == "hung")
         #expect(verdicts["lifecycle.decode"]?.call == "decode")
+    }
+
+    @Test(arguments: [
+        ("connects", "socket (system call ", "do without the network"),
+        ("reads-table", "openat (system call ", "read no file"),
+    ])
+    func `the call that a sealed plugin was refused`(plugin: String, call: String, advice: String) throws {
+        let folder = TemporaryDirectory()
+
+        let verdict = try Kit.verdicts([Kit.faulty(plugin, folder), "--only", "isolation"])["isolation.decode"]
+
+        #expect(verdict?.word == "failed")
+        #expect(verdict?.what.contains(call) == true, "\(verdict?.what ?? "")")
+        #expect(verdict?.remedy.contains(advice) == true, "\(verdict?.remedy ?? "")")
+    }
+
+    @Test func `once that a plugin does not load`() throws {
+        let folder = TemporaryDirectory()
+        let plugin = try PluginBuilder.build("bad/constructor-aborts.c", into: folder.path)
+
+        let verdicts = try Kit.verdicts([plugin])
+        let text = try Kit.run([plugin])
+
+        #expect(verdicts.filter(\.value.isBad).map(\.key) == ["lifecycle.load"])
+        let others = verdicts.filter { $0.key != "lifecycle.load" && $0.value.word != "passed" }
+        #expect(others.count > 60 && others.allSatisfy { $0.value.what == "it does not load" })
+        #expect(text.status == 1)
+        #expect(text.stdout.contains("       7 checks skipped: it does not load\n"))
     }
 }

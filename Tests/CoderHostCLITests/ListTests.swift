@@ -91,6 +91,49 @@ import ImageProcessing
         #expect(result.stdout.contains("libcoderhost-absent.so.3"))
     }
 
+    @Test(arguments: 4...6) func `names a folder that cannot be read for want of descriptors`(count: Int) throws {
+        // What a test runner has open is closed first, so that the number means the same everywhere.
+        let script = """
+            for i in $(seq 3 63); do eval "exec $i>&-"; done
+            ulimit -n \(count)
+            exec "$coderhost" \(count == 4 ? "list" : "info '\(Repository.fixture("pictures/f.png"))'") --json
+            """
+
+        let result = try Tool.shell(script)
+
+        if count == 4 {
+            #expect(
+                result.stderr.contains(
+                    "could not be read: Too many open files; try: allow the process more open files: "))
+            #expect(result.stderr.contains("ulimit -n 256 (now 4)"))
+        } else if let error = result.documents.first?["error"], error.exists {
+            #expect(result.status == 69 && error["code"].text == "noCoder", "\(result.stdout)")
+            #expect(error["message"].text == "no coder that could be found takes these bytes")
+            #expect(error["hint"].text == "allow the process more open files: ulimit -n 256 (now \(count))")
+            #expect(error["attempts"][0].text?.hasSuffix("could not be read: Too many open files") == true)
+        } else {
+            #expect(count > 5 && result.documents.first?["format"].text == "png", "\(result.stdout)\(result.stderr)")
+        }
+    }
+
+    @Test func `says which file is used in the place of one in quarantine`() throws {
+        let place = TemporaryDirectory()
+        let (first, second) = (place.folder("first"), place.folder("second"))
+        let failed = try PluginBuilder.build("bad/constructor-aborts.c", into: first, named: "libcoder-bad.so")
+        let works = try PluginBuilder.build("bad/claims-formats.c", into: second, named: "libcoder-bad.so")
+        let words = ["--plugin-dir", first, "--plugin-dir", second]
+        let picture = place.write(Array("BAD!".utf8), to: "picture.bad")
+        let crash = try Tool.run(["info", picture] + words, environment: ["HOME": place.path])
+        try #require(crash.status == 70, "\(crash.stderr)")
+
+        let list = try Tool.run(["list"] + words, environment: ["HOME": place.path])
+        let info = try Tool.run(["info", picture] + words, environment: ["HOME": place.path])
+
+        #expect(list.lines.contains("\(works) is ready: in place of \(failed), which is quarantined"), "\(list.stdout)")
+        #expect(list.stdout.contains("libcoder-bad.so is not used (quarantined): "))
+        #expect(info.stdout.hasPrefix("\(picture): bad 2x2"), "\(info.stderr)")
+    }
+
     @Test func `runs no plugin`() throws {
         let place = TemporaryDirectory()
         try PluginBuilder.build("bad/constructor-aborts.c", into: place.path)

@@ -131,6 +131,39 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
         #expect(readFile(place.file("there")) == [1])
     }
 
+    @Test(arguments: [
+        ("png", "org.example.png", "org.coderhost.png"), ("apng", "a.b", "org.coderhost.apng"),
+        ("jpg", "org.example.jpg", "org.coderhost.jpeg"), ("farbfeld", "org.me.x", "org.coderhost.farbfeld"),
+    ])
+    func `is told who serves its format already, who comes first, and what can be done`(
+        name: String, id: String, rival: String
+    ) throws {
+        let result = try Tool.run("plugin", "new", name, "--id", id, directory: place.path)
+        let document = try Tool.run("plugin", "new", name, "--id", id, "-o", "b", "--json", directory: place.path)
+            .stdout
+
+        #expect(result.status == 0)
+        #expect(result.stderr.hasPrefix("coderhost: warning: "), "\(result.stderr)")
+        #expect(result.stderr.contains("served already, by \(rival) (priority 1"))
+        #expect(
+            result.stderr.contains("  .\(name) is written by \(rival), which comes before \(id) in the same folder"))
+        #expect(result.stderr.contains("coderhost plugin new my-\(name)"))
+        #expect(result.stderr.contains("from \(name == "apng" ? 111 : 101) on to come first"))
+        #expect(Document(document)["rival"].text == rival)
+    }
+
+    @Test func `is told that it comes first where its id does`() throws {
+        let result = try Tool.run("plugin", "new", "png", "--id", "net.me.png", directory: place.path)
+
+        #expect(result.stderr.contains("  .png is written by net.me.png, which comes before org.coderhost.png"))
+        #expect(result.stderr.contains("below 100 to come second;"))
+    }
+
+    @Test func `is told nothing where its name is free`() throws {
+        let result = try Tool.run("plugin", "new", "toy", directory: place.path)
+        #expect(result.status == 0 && result.stderr.isEmpty)
+    }
+
     @Test func `leaves nothing behind when there is no room`() throws {
         let result = try Tool.shell(
             #"ulimit -f 4; "$coderhost" plugin new toy || echo "status $?""#, directory: place.path)

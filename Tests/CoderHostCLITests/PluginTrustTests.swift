@@ -94,6 +94,74 @@ import Testing
         #expect(try home.run("doctor").stdout.contains("  key \(id) (Example), revoked: "))
     }
 
+    @Test func `revokes a key once, and takes that back`() throws {
+        let home = try Home()
+        let key = home.place.file("k")
+        let id = try #require(Document(try home.run("plugin", "keygen", "-o", key, "--json").stdout)["key"].text)
+        try #require(try home.run("plugin", "sign", home.plugin, "--key", key).status == 0)
+        try #require(try home.run("plugin", "trust", "\(key).pub").status == 0)
+        let list = home.place.file(".config/coderhost/trust.d/revoked")
+        try #require(writeFile(list, Array("# mine\n8f3a21c07be94d55  # lost\n".utf8)))
+
+        let first = try home.run("plugin", "untrust", "--revoke", id)
+        let again = try home.run("plugin", "untrust", "--revoke", id.uppercased())
+
+        #expect(first.stdout == "revoked: key \(id) in \(list)\n")
+        #expect(again.status == 0 && again.stdout.hasPrefix("already revoked: key "))
+        #expect(readFile(list) == Array("# mine\n8f3a21c07be94d55  # lost\n\(id)\n".utf8))
+        #expect(try home.status()["status"].text == "bad-signature")
+        #expect(
+            try home.run("plugin", "trust", "\(key).pub").stderr.contains("coderhost plugin trust --unrevoke \(id)"))
+
+        let back = try home.run("plugin", "trust", "--unrevoke", "\(key).pub")
+
+        #expect(back.status == 0 && back.stdout.contains("what it signed is used again"), "\(back.stderr)")
+        #expect(readFile(list) == Array("# mine\n8f3a21c07be94d55  # lost\n".utf8))
+        #expect(try home.status()["status"].text == "ready")
+        let twice = try home.run("plugin", "trust", "--unrevoke", id)
+        #expect(twice.status == 66 && twice.stderr.contains("is not revoked"))
+    }
+
+    @Test func `says at once when a file that is vouched for stays refused`() throws {
+        let home = try Home()
+        let stack = try PluginBuilder.build(
+            "bad/claims-formats.c", flags: ["-Wl,-z,execstack"], into: home.plugins, named: "libcoder-stack.so")
+
+        let gate = try home.run("plugin", "trust", stack)
+        let policy = try home.run("plugin", "trust", home.plugin, "--trust", "signed")
+
+        #expect(gate.status == 69 && gate.stdout.isEmpty)
+        #expect(gate.stderr.contains("still not used (unsafe-elf): it asks for an executable stack"), "\(gate.stderr)")
+        #expect(gate.stderr.contains("  try: link it with -z noexecstack"))
+        #expect(policy.status == 69 && policy.stderr.contains("still not used (unsigned)"))
+    }
+
+    @Test func `warns when a file that is vouched for stands where nobody looks`() throws {
+        let home = try Home()
+
+        let result = try Tool.run("plugin", "trust", home.plugin, environment: ["HOME": home.place.path])
+
+        #expect(result.status == 0 && result.lines.count == 1)
+        #expect(result.stderr.hasPrefix("coderhost: warning: \(home.plugins) is not searched; "), "\(result.stderr)")
+    }
+
+    @Test func `tells the halves of a key apart`() throws {
+        let home = try Home()
+        let key = home.place.file("release.key")
+        let id = try #require(Document(try home.run("plugin", "keygen", "-o", key, "--json").stdout)["key"].text)
+
+        let result = try home.run("plugin", "sign", home.plugin, "--key", "\(key).pub")
+        try #require(try TestSupport.run(["mv", key, home.place.file("elsewhere")]).status == 0)
+        let alone = try home.run("plugin", "sign", home.plugin, "--key", "\(key).pub")
+
+        #expect(result.status == 64)
+        #expect(
+            result.stderr.contains("it is the public half of the key \(id), which is given away; the private one signs")
+        )
+        #expect(result.stderr.contains("  try: --key \(key)\n"))
+        #expect(alone.stderr.contains("  try: name the file that plugin keygen -o made"))
+    }
+
     @Test func `notices what was changed after it was signed`() throws {
         let home = try Home()
         let key = home.place.file("k")
@@ -146,6 +214,12 @@ import Testing
             (["plugin", "keygen", "-o", "/nowhere/k"], 73, "cannot be written", "check the folder"),
             (["plugin", "keygen", "-o", "/nowhere/k", "--expires", "2026-02-30"], 64, "takes a day such as", "--help"),
             (["plugin", "keygen", "--key", "x"], 64, "--key belongs to plugin sign", "plugin keygen --help"),
+            (["plugin", "trust", "--unrevoke", "x"], 64, "only keys are revoked", "leave out --unrevoke"),
+            (
+                ["plugin", "check", "x.so", "--effort", "ful"], 64, "--effort is quick or full, not \"ful\"",
+                "--effort full?"
+            ),
+            (["plugin", "check", "x.so", "--timeout", "0"], 64, "from 1 to 3600, not \"0\"", "--timeout 60"),
             (["plugin", "untrust", "--revoke", "x"], 64, "only keys are revoked", "leave out --revoke"),
             (["plugin", "disable", "org.example.nothing"], 66, "no file and no plugin", "plugins that are there"),
             (["list", "--trust", "owner"], 64, "--trust knows any, owned, signed", "did you mean owned?"),

@@ -34,7 +34,11 @@ import Testing
         let document = Document(try home.run("quarantine", "list", "--json").stdout)
 
         #expect(text.lines.count == 2)
-        #expect(text.lines.last?.hasPrefix("org.example.qoi-plugin  open") == true)
+        let hash = try run(["sha256sum", home.plugin]).stdout.prefix(64)
+        #expect(
+            text.lines.first?.split(separator: "  ").map { $0.filter { $0 != " " } }
+                == ["PLUGIN", "SHA256", "STATE", "FAILURES", "LASTFAILURE", "AGAINAT", "FILE"])
+        #expect(text.lines.last?.hasPrefix("org.example.qoi-plugin  \(hash.prefix(12))  quarantined  1 ") == true)
         #expect(text.lines.last?.contains("crash, initialise") == true)
         #expect(text.lines.last?.hasSuffix(home.plugin) == true)
         let entry = document["entries"][0]
@@ -61,6 +65,24 @@ import Testing
         #expect(!(try home.run("list").stdout.contains("quarantined")))
         #expect(try home.run("quarantine", "list").stdout == "nothing is in quarantine\n")
         #expect(Document(try home.run("quarantine", "clear", "--json").stdout)["cleared"].integer == 0)
+    }
+
+    @Test(arguments: [12, 6, 64]) func `is over for the file whose first digits are given`(digits: Int) throws {
+        let home = try Home()
+        let hash = try #require(
+            Document(try home.run("quarantine", "list", "--json").stdout)["entries"][0]["sha256"].text)
+
+        #expect(try home.run("quarantine", "list", String(hash.prefix(digits))).lines.count == 2)
+        #expect(
+            try home.run("quarantine", "clear", hash.prefix(digits).uppercased()).stdout == "1 file is tried again\n")
+        #expect(try home.run("quarantine", "list").stdout == "nothing is in quarantine\n")
+    }
+
+    @Test func `explains its words`() throws {
+        let help = try Tool.run("quarantine", "--help").stdout
+        for word in ["in use (closed)", "quarantined (open)", "on probation (half-open)", "SHA256"] {
+            #expect(help.contains(word), "\(word)")
+        }
     }
 
     @Test func `warns of a ledger that cannot be understood, and goes on`() throws {

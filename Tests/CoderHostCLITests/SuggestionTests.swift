@@ -68,4 +68,43 @@ import Testing
         #expect(saysMore, "\(result.stderr)")
         #expect(try Tool.shell("ls -A", directory: place.path).stdout == "f.png\n")
     }
+
+    static let limits: [(value: String, message: String, hint: String)] = [
+        ("", "has an empty part", "--limits strict"), ("x", "not \"x\"", "name a profile"),
+        ("strict,", "has an empty part", "--limits strict"), ("stric", "not \"stric\"", "did you mean strict?"),
+        ("pixel", "not \"pixel\"", "did you mean pixels=N?"), ("pixels", "pixels has no value", "pixels=N"),
+        ("pixels=", "pixels= has no value", "pixels=250000000 is the default"),
+        ("pixels=-1", "pixels=-1 is below zero", "pixels=0 is no limit"),
+        ("pixels=1e9", "pixels=1e9 is no whole number", "k, M and G stand for 1024"),
+        ("threads=10X", "threads=10X is no whole number", "threads=4 is the default"),
+        ("side=+5", "side=+5 is no whole number", "side=65535"),
+        ("pixels=99999999999G", "is too large", "pixels=0 is no limit"),
+        ("pixels=99999999999999999999", "is too large", "pixels=0 is no limit"),
+        ("=5", "has no \"\"", "there are side, pixels"), ("pixls=5", "has no \"pixls\"", "did you mean pixels?"),
+        ("pixels=1,pixels=2", "sets pixels twice", "leave one of the two out"),
+        ("pixels=1,strict", "the profile strict stands behind", "--limits strict,pixels=100M"),
+    ]
+
+    @Test(arguments: limits.indices) func `of limits name what is wrong, where, and what helps`(index: Int) throws {
+        let (value, message, hint) = Self.limits[index]
+
+        let result = try Tool.run("info", "--limits=\(value)", Repository.fixture("pictures/f.png"))
+
+        #expect(result.status == 64 && result.stdout.isEmpty)
+        let lines = result.stderr.split(separator: "\n")
+        #expect(lines.count == 2, "\(result.stderr)")
+        #expect(
+            lines.first?.hasPrefix("coderhost: --limits") == true && lines.first?.contains(message) == true,
+            "\(result.stderr)")
+        #expect(lines.last?.hasPrefix("  try: ") == true && lines.last?.contains(hint) == true, "\(result.stderr)")
+    }
+
+    @Test func `are not needed for limits that are given in two parts`() throws {
+        let picture = Repository.fixture("pictures/f.png")
+
+        let both = try Tool.run("info", "--limits", "strict", "--limits", "side=30", picture)
+
+        #expect(both.status == 77 && both.stderr.contains("above the limit of 30"))
+        #expect(try Tool.run("info", "--limits", "strict,side=31", picture).status == 0)
+    }
 }

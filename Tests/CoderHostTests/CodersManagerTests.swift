@@ -41,6 +41,54 @@ import Testing
         #expect(error?.attempts == [])
     }
 
+    /// A coder that writes, and fails.
+    private struct FailingWriter: ImageCoder {
+        let failure: CoderError
+        let descriptor = CoderDescriptor(
+            id: "org.example.writer", version: "1", tier: .user, roles: [.encode],
+            formats: [
+                PluginManifest.Format(
+                    id: "out", name: "Out", mimeTypes: [], extensions: ["out"], typeIdentifiers: [], signatures: [])
+            ])
+
+        func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
+            throw .notMine("it only writes")
+        }
+        func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { throw failure }
+    }
+
+    @Test(arguments: [
+        CoderError.unsupported("lightning"), CoderError(.pluginRefused, "it is gone"),
+        .limit("pixel count", allowed: 1, requested: 2),
+        .invalidArgument("it cannot be"),
+    ])
+    func `blames the encoder for what it refuses, and asks no other decoder`(failure: CoderError) throws {
+        let manager = testHost().manager
+        let weaker = ScriptedCoder("weaker", roles: [.decode])
+        manager.addCoder(weaker)
+        manager.addCoder(ScriptedCoder("reader", roles: [.decode]))
+        manager.addCoder(FailingWriter(failure: failure))
+        func convert(_ options: CoderOptions) -> CoderError? {
+            #expect(throws: CoderError.self) {
+                try manager.withSession(badPicture) { session throws(CoderError) in
+                    let image = DecodedImage(
+                        info: session.info, pixels: try session.decodeImage(), metadata: [], format: "bad",
+                        coder: "reader")
+                    _ = try manager.encode(image, to: "out", options: options)
+                }
+            }
+        }
+
+        let error = convert(CoderOptions())
+        var mistyped = CoderOptions()
+        mistyped["org.example.nothing"] = .bool(true)
+
+        #expect(error?.code == failure.code && error?.coder == "org.example.writer", "\(String(describing: error))")
+        #expect(error?.attempts == [])
+        #expect(convert(mistyped)?.coder == "org.example.writer")
+        #expect(weaker.sessions == 0)
+    }
+
     @Test func `never asks a weaker coder about a damaged file`() throws {
         let manager = testHost().manager
         let good = ScriptedCoder("good")

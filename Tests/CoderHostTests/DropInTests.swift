@@ -1,8 +1,9 @@
-import CoderHost
 import Glibc
 import ImageModel
 import TestSupport
 import Testing
+
+@testable import CoderHost
 
 /// Files that come, change and go while a host runs.
 @Suite(.timeLimit(.minutes(15))) struct `A folder that changes` {
@@ -94,6 +95,54 @@ import Testing
         let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
         #expect(error?.code == .unrecognizedFormat)
         #expect(host.plugins.isEmpty)
+    }
+
+    @Test func `serves the file in the shadow while the one above it is quarantined, and says so`() throws {
+        let (first, second) = (TemporaryDirectory(), TemporaryDirectory())
+        let failed = try BuiltPlugin.put("claims-formats", red, into: first)
+        let works = try BuiltPlugin.put("claims-formats", green, into: second)
+        let host = testHost(first.path, second.path, state: TemporaryDirectory().path)
+        try #require(try color(host) == [255, 0, 0])
+        let record = try #require(host.plugins.first)
+        host.quarantine.record(failure: .crash, phase: .load, of: record, try #require(record.contentHash))
+
+        #expect(try color(host) == [0, 255, 0])
+        #expect(host.plugins.map(\.path) == [failed, works])
+        #expect(host.plugins.map(\.status.state) == [.quarantined, .loaded])
+        #expect(host.plugins.last?.status.reason.hasPrefix("in place of \(failed), which is quarantined") == true)
+
+        host.quarantine.clear()
+
+        #expect(try color(host) == [255, 0, 0])
+        #expect(host.plugins.map(\.status.state) == [.loaded, .shadowed])
+        #expect(host.plugins.last?.status.reason == "by \(failed)")
+    }
+
+    /// A coder that does something while it is asked who it is.
+    private struct Onlooker: ImageCoder {
+        let look: @Sendable () -> Void
+        var descriptor: CoderDescriptor {
+            look()
+            return CoderDescriptor(id: "onlooker", version: "1", tier: .user, roles: [.decode], formats: [])
+        }
+        func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
+            throw .notMine("it only looks on")
+        }
+        func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder {
+            throw .notMine("likewise")
+        }
+    }
+
+    @Test func `is told of as it was when a coder was looked for`() throws {
+        let folder = TemporaryDirectory()
+        let bytes = try BuiltPlugin.bytes("claims-formats", red)
+        let host = testHost(folder.path, follows: true)
+        host.manager.addCoder(Onlooker { folder.write(bytes, to: "libcoder-late.so") })
+
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+
+        #expect(error?.message == "no installed coder recognises these bytes: there is no plugin at all")
+        #expect(try color(host) == [255, 0, 0])
     }
 
     @Test func `lifts the shadow when the file above it goes`() throws {

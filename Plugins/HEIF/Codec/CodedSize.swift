@@ -7,7 +7,14 @@ enum CodedSize {
     /// The size in a sequence parameter set; nil for any other NAL unit.
     ///
     /// - Source: ITU-T H.265 sections 7.3.1.2 (header), 7.3.2.2 (set), 7.3.3 (profile and level).
-    static func hevc(_ unit: ArraySlice<UInt8>) -> PixelSize? {
+    static func hevc(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.coded }
+
+    /// The size of what is shown of that, as libde265 cuts it.
+    ///
+    /// - Source: ITU-T H.265 section 7.4.3.2.1 (conformance window), table 6-1 (its units).
+    static func hevcWindow(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.shown }
+
+    private static func sequenceSet(_ unit: ArraySlice<UInt8>) -> (coded: PixelSize, shown: PixelSize)? {
         guard let first = unit.first, first >> 1 & 0x3F == 33, unit.count > 2 else { return nil }
         var bits = BitReader(unescaped(unit.dropFirst(2).prefix(512)))
         bits.skip(4)
@@ -17,9 +24,17 @@ enum CodedSize {
         if subLayers > 0 { bits.skip(2 * (8 - subLayers)) }
         for layer in present { bits.skip(88 * layer.profile + 8 * layer.level) }
         _ = bits.exponential()
-        if bits.exponential() == 3 { bits.skip(1) }
+        let chroma = bits.exponential()
+        if chroma == 3 { bits.skip(1) }
         let size = PixelSize(bits.exponential(), bits.exponential())
-        return bits.isExhausted ? nil : size
+        var shown = size
+        if bits.read(1) == 1 {
+            let across = bits.exponential() + bits.exponential()
+            let down = bits.exponential() + bits.exponential()
+            shown.width -= across * (chroma == 1 || chroma == 2 ? 2 : 1)
+            shown.height -= down * (chroma == 1 ? 2 : 1)
+        }
+        return bits.isExhausted ? nil : (size, shown)
     }
 
     /// The largest size of any sequence header among open bitstream units.

@@ -107,6 +107,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
         } else if decoded.size != picture.size {
             session.host.warn("the stream holds \(decoded.size) pixels; the file says \(picture.size)")
         }
+        if let warning = decoded.warning { session.host.warn("libde265: \(warning)") }
         let isLimited = picture.isGray && picture.codePoints.map { !$0.isFullRange } ?? decoded.isLimitedRange
         var row = 0
         while row < picture.size.height {
@@ -116,6 +117,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
             session.host.progress(end, of: picture.size.height)
             row = end
         }
+        if decoded.hasGaps { throw .truncated("the HEVC slices do not cover the picture") }
     }
 
     /// Threads for tiles and for AV1; a single one costs the least processor time.

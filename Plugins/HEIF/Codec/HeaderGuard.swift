@@ -16,10 +16,11 @@ struct HeaderGuard {
         if steps > 50_000_000 { throw .limit("references", allowed: 50_000_000, requested: steps) }
         let picture = try Picture(table.primary, in: table)
         try check(picture.size)
-        for (id, item) in table.items where item.isImage { try checkConfiguration(of: id) }
+        let images = table.items.values.filter(\.isImage).map(\.id).sorted()
+        for id in images { try checkConfiguration(of: id) }
         var walk = Walk(table: table, limits: limits)
         // Any picture may be asked for its depth, which follows its first source.
-        for (id, item) in table.items where item.isImage { try walk.visit(id, depth: 0) }
+        for id in images { try walk.visit(id, depth: 0) }
         // Overlays may draw the same picture thousands of times.
         let allowed = max(16 * (picture.size.area ?? 0), 64_000_000)
         let cost = walk.cost(of: table.primary)
@@ -28,21 +29,25 @@ struct HeaderGuard {
 
     /// Looks at the bytes of the items, which all have to be there.
     func checkItems(in source: ByteSource) throws(CoderError) {
+        // In one order, so that of several faults the same one is told every time.
+        let items = table.items.values.sorted { $0.id < $1.id }
         var copied = 0
         let allowed = 16 * source.available + (64 << 20)
-        for item in table.items.values {
+        for item in items {
             for extent in item.extents where extent.method < 2 {
                 copied += try table.place(extent, in: source).count
                 if copied > allowed { throw .limit("bytes of all items", allowed: allowed, requested: copied) }
             }
         }
-        for item in table.items.values where item.isImage {
+        for item in items where item.isImage {
             let data = try table.data(of: item.id, from: source, limit: 0)
             switch item.type {
             case "hvc1": try checkUnits(data, of: item.id)
             case "av01":
                 if let size = CodedSize.av1(data[...]) { try checkCoded(size, of: item.id) }
-            case "grid": try check(Self.gridCanvas(data))
+            case "grid":
+                try check(Self.gridCanvas(data))
+                try GridGuard(table: table).check(item.id, rule: data, in: source)
             case "iovl": try check(Self.canvas(data, sizesAt: 10))
             default: break
             }
@@ -75,15 +80,23 @@ struct HeaderGuard {
         }
     }
 
-    /// NAL units behind 4 bytes of length each, which is all that libheif reads.
     private func checkUnits(_ data: [UInt8], of id: UInt32) throws(CoderError) {
+        for unit in Self.units(data) {
+            if let size = CodedSize.hevc(unit) { try checkCoded(size, of: id) }
+        }
+    }
+
+    /// NAL units behind 4 bytes of length each, which is all that libheif reads.
+    static func units(_ data: [UInt8]) -> [ArraySlice<UInt8>] {
+        var units: [ArraySlice<UInt8>] = []
         var rest = data[...]
         while rest.count >= 4 {
             let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
             rest = rest.dropFirst(4)
-            if let size = CodedSize.hevc(rest.prefix(length)) { try checkCoded(size, of: id) }
+            units.append(rest.prefix(length))
             rest = rest.dropFirst(length)
         }
+        return units
     }
 
     /// A coded picture is padded to whole blocks and may be cropped, but not from a wall to a stamp.

@@ -193,5 +193,6 @@ const heif_decoder_plugin plugin = {
 int32_t shim_register_decoders(heif_context *context, heif_shim_error *error)
 {
     heif_error result = heif_register_decoder(context, &plugin);
+    if (!result.code) result = shim_register_hevc_decoder(context);
     return result.code ? report(result, error) : 0;
 }

@@ -7,6 +7,7 @@
 #include "shim_internal.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -166,6 +167,7 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
         const heif_chroma chroma = as_gray ? heif_chroma_monochrome : heif_chroma_444;
         ShimDecodeSettings settings = decoder->settings;
         settings.wants_rgb = own_colors && !as_gray;
+        settings.reports = true;
         settings.has_colors = colors_of(handle, &settings.colors);
         shim_decode_settings = settings;
         heif_error result = heif_decode_image(handle, &decoder->image, space, chroma, nullptr);
@@ -178,7 +180,10 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
             shim_decode_settings = settings;
             result = heif_decode_image(handle, &decoder->image, space, chroma, options.get());
         }
+        const ShimDecodeSettings said = std::exchange(shim_decode_settings, {});
         if (result.code) return report(result, error);
+        found.is_uncovered = said.is_uncovered;
+        std::strncpy(found.warning, said.warning ? said.warning : "", sizeof found.warning - 1);
 
         const heif_image *image = decoder->image;
         heif_channel first = as_gray ? heif_channel_Y : heif_channel_R;

@@ -76,11 +76,18 @@ struct ShimDecodeSettings {
     // Colours as the file tells them; they go before those of the stream.
     bool has_colors = false;
     ShimColors colors;
+
+    // What comes back. Where nobody looks (tiles on other threads) a picture with gaps is an error.
+    bool reports = false;
+    bool is_uncovered = false;
+    // What the first warning says; it lives as long as the process.
+    const char *warning = nullptr;
 };
 extern thread_local ShimDecodeSettings shim_decode_settings;
 
-// Puts our own decoder before that of libheif (av1_decoder.cpp).
+// Puts our own decoders before those of libheif (av1_decoder.cpp, hevc_decoder.cpp).
 int32_t shim_register_decoders(heif_context *context, heif_shim_error *error);
+heif_error shim_register_hevc_decoder(heif_context *context);
 
 // What our own encoder works with, set around a call of libheif on the encoding thread.
 extern thread_local const heif_shim_settings *shim_encode_settings;

@@ -55,43 +55,4 @@ enum Child {
 
     /// Ends this process without running what anybody registered.
     static func leave() -> Never { _exit(0) }
-
-    static func signalName(_ number: Int) -> String {
-        let names: [Int32: String] = [
-            SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGFPE: "SIGFPE",
-            SIGTRAP: "SIGTRAP", SIGKILL: "SIGKILL", SIGSYS: "SIGSYS", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
-            SIGPIPE: "SIGPIPE", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGALRM: "SIGALRM",
-        ]
-        return names[Int32(number)] ?? "signal \(number)"
-    }
-}
-
-/// An empty folder in the place for temporary things.
-enum WorkFolder {
-    static func make() -> String? {
-        let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        var template = Array("\(parent.isEmpty ? "/tmp" : parent)/coderhost-conformance-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { return nil }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// Names that stand in it.
-    static func entries(_ folder: String) -> [String] {
-        guard let stream = unsafe opendir(folder) else { return [] }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
-
-    /// Removes it with what is in it; only files are expected there.
-    static func remove(_ folder: String) {
-        for name in entries(folder) where unsafe unlink("\(folder)/\(name)") != 0 { remove("\(folder)/\(name)") }
-        unsafe rmdir(folder)
-    }
 }

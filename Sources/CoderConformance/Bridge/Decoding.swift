@@ -10,49 +10,17 @@ struct Blob: Hashable {
 /// A decoding session in the plugin, call by call.
 @safe final class Decoding: Session {
     private let api: cpi_decoder_api
-    private let coder: Subject.Coder
-    let services: Services
-    private var handle: OpaquePointer?
     private var input: Input?
 
     init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape = .current) {
         guard let decoder = coder.decoder else { return nil }
         api = decoder
-        self.coder = coder
-        self.services = services
-        super.init(board, shape)
+        unsafe super.init(
+            Functions(open: decoder.open, close: decoder.close, get: decoder.get, suffix: ""),
+            coder, services, board, shape)
     }
 
     deinit { close() }
-
-    func open(_ options: [OptionValue] = []) -> Answer {
-        var opened: OpaquePointer?
-        let answer = unsafe withOptions(options, shape) { options in
-            unsafe run("open") { error in
-                unsafe api.open(
-                    coder.pointer, services.pointer, services.limitsPointer, options, &opened, error)
-            }
-        }
-        unsafe handle = opened
-        return answer
-    }
-
-    var isOpen: Bool { unsafe handle != nil }
-
-    /// Ends the session; harmless when it has ended.
-    func close() {
-        guard let opened = unsafe handle else { return }
-        unsafe handle = nil
-        enter("close") { unsafe api.close(opened) }
-        services.close()
-    }
-
-    private func run(
-        _ name: String, _ body: (OpaquePointer, UnsafeMutablePointer<cpi_error>) -> cpi_status
-    ) -> Answer {
-        guard let opened = unsafe handle else { return Answer(call: name, status: CPI_MISUSE) }
-        return unsafe run(name) { error in unsafe body(opened, error) }
-    }
 
     func setSource(_ input: Input) -> Answer {
         self.input = input
@@ -143,11 +111,5 @@ struct Blob: Hashable {
         var rect = cpi_rect()
         let answer = unsafe run("dirty") { handle, error in unsafe dirty(handle, &rect, error) }
         return (answer, rect)
-    }
-
-    /// Nil where the decoder has no `get`.
-    func get(_ id: String) -> ExtensionAnswer? {
-        guard let get = unsafe api.get, let opened = unsafe handle else { return nil }
-        return enter("get") { unsafe ExtensionAnswer(get(opened, id)) }
     }
 }

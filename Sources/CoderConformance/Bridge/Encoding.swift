@@ -3,49 +3,17 @@ import CCoderPlugin
 /// An encoding session in the plugin, call by call.
 @safe final class Encoding: Session {
     private let api: cpi_encoder_api
-    private let coder: Subject.Coder
-    let services: Services
-    private var handle: OpaquePointer?
     private(set) var output: Output?
 
     init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape = .current) {
         guard let encoder = coder.encoder else { return nil }
         api = encoder
-        self.coder = coder
-        self.services = services
-        super.init(board, shape)
+        unsafe super.init(
+            Functions(open: encoder.open, close: encoder.close, get: encoder.get, suffix: " (encoder)"),
+            coder, services, board, shape)
     }
 
     deinit { close() }
-
-    func open(_ options: [OptionValue] = []) -> Answer {
-        var opened: OpaquePointer?
-        let answer = unsafe withOptions(options, shape) { options in
-            unsafe run("open (encoder)") { error in
-                unsafe api.open(
-                    coder.pointer, services.pointer, services.limitsPointer, options, &opened, error)
-            }
-        }
-        unsafe handle = opened
-        return answer
-    }
-
-    var isOpen: Bool { unsafe handle != nil }
-
-    /// Ends the session; harmless when it has ended.
-    func close() {
-        guard let opened = unsafe handle else { return }
-        unsafe handle = nil
-        enter("close (encoder)") { unsafe api.close(opened) }
-        services.close()
-    }
-
-    private func run(
-        _ name: String, _ body: (OpaquePointer, UnsafeMutablePointer<cpi_error>) -> cpi_status
-    ) -> Answer {
-        guard let opened = unsafe handle else { return Answer(call: name, status: CPI_MISUSE) }
-        return unsafe run(name) { error in unsafe body(opened, error) }
-    }
 
     func accept(_ info: cpi_image_info, _ index: UInt32) -> (Answer, cpi_pixel_format) {
         let facts = Lent(info, shape, appended: \.thumbnail_count)
@@ -93,10 +61,4 @@ import CCoderPlugin
     }
 
     func finish() -> Answer { unsafe run("finish") { handle, error in unsafe api.finish(handle, error) } }
-
-    /// Nil where the encoder has no `get`.
-    func get(_ id: String) -> ExtensionAnswer? {
-        guard let get = unsafe api.get, let opened = unsafe handle else { return nil }
-        return enter("get (encoder)") { unsafe ExtensionAnswer(get(opened, id)) }
-    }
 }

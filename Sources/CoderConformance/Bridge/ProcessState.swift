@@ -1,4 +1,5 @@
 import CConformance
+import CoderHost
 import Glibc
 
 /// What of a process a plugin must leave alone.
@@ -37,7 +38,7 @@ import Glibc
         var (a, b) = (before.raw, raw)
         return (1..<Int32(KIT_SIGNALS)).filter { number in
             unsafe kit_state_handler(&a, number) != kit_state_handler(&b, number)
-        }.map { Child.signalName(Int($0)) }
+        }.map(SignalName.of)
     }
 
     /// Open descriptors, and what they stand for.

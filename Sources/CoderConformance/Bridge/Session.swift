@@ -17,23 +17,81 @@ struct Answer {
     var text: String { "\(call) answered \(statusName(status))" + (message.isEmpty ? "" : ": \(message)") }
 }
 
-/// What decoding and encoding sessions share: how a call is made.
+/// What decoding and encoding sessions share: beginning, end, and how a call is made.
 @safe class Session {
+    /// What the tables of decoders and encoders have in common.
+    @safe struct Functions {
+        var open:
+            @convention(c) (
+                UnsafePointer<cpi_coder>, UnsafePointer<cpi_services>, UnsafePointer<cpi_limits>,
+                UnsafePointer<cpi_options>?, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<cpi_error>
+            ) -> cpi_status
+        var close: @convention(c) (OpaquePointer) -> Void
+        var get: (@convention(c) (OpaquePointer, UnsafePointer<CChar>) -> UnsafeRawPointer?)?
+        /// Behind the names of these functions.
+        var suffix: String
+    }
+
     let board: Board
     let shape: Shape
+    let services: Services
+    private let functions: Functions
+    private let coder: Subject.Coder
+    private var handle: OpaquePointer?
     private var serial = 0
     /// The first struct that was written behind its end.
     private(set) var overrun: String?
 
-    init(_ board: Board, _ shape: Shape) {
+    init(
+        _ functions: Functions, _ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape
+    ) {
+        self.functions = functions
+        self.coder = coder
+        self.services = services
         self.board = board
         self.shape = shape
     }
 
+    func open(_ options: [OptionValue] = []) -> Answer {
+        var opened: OpaquePointer?
+        let answer = unsafe withOptions(options, shape) { options in
+            unsafe run("open\(functions.suffix)") { error in
+                unsafe functions.open(
+                    coder.pointer, services.pointer, services.limitsPointer, options, &opened, error)
+            }
+        }
+        unsafe handle = opened
+        return answer
+    }
+
+    var isOpen: Bool { unsafe handle != nil }
+
+    /// Ends the session; harmless when it has ended.
+    func close() {
+        guard let opened = unsafe handle else { return }
+        unsafe handle = nil
+        enter("close\(functions.suffix)") { unsafe functions.close(opened) }
+        services.close()
+    }
+
+    /// Nil where the coder has no `get`.
+    func get(_ id: String) -> ExtensionAnswer? {
+        guard let get = unsafe functions.get, let opened = unsafe handle else { return nil }
+        return enter("get\(functions.suffix)") { unsafe ExtensionAnswer(get(opened, id)) }
+    }
+
     func note(overrun what: String) { if overrun == nil { overrun = what } }
 
+    /// Makes one call of a session.
+    func run(
+        _ name: String, _ body: (OpaquePointer, UnsafeMutablePointer<cpi_error>) -> cpi_status
+    ) -> Answer {
+        guard let opened = unsafe handle else { return Answer(call: name, status: CPI_MISUSE) }
+        return unsafe run(name) { error in unsafe body(opened, error) }
+    }
+
     /// Makes one call.
-    func run(_ name: String, _ body: (UnsafeMutablePointer<cpi_error>) -> cpi_status) -> Answer {
+    private func run(_ name: String, _ body: (UnsafeMutablePointer<cpi_error>) -> cpi_status) -> Answer {
         let error = Lent(cpi_error(), shape)
         error.clearFuture()
         let status = enter(name) { unsafe body(error.pointer) }

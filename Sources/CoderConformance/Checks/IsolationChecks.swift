@@ -60,11 +60,15 @@ enum IsolationChecks {
                 try body(coder)
             } catch {
                 if workshop.process == 0 { throw .skip("the host cannot use it in process either: \(error.message)") }
+                // What was refused quietly before is often why it failed, or what it did not survive.
+                let refused = SealedCalls.refused
                 throw .fault(
-                    "\(coder.id) works in process, and sealed it does not: \(error.code): \(error.message)", .sealed,
-                    try: error.hint ?? "see what it asks of the kernel: state.files, state.network, state.processes")
+                    "\(coder.id) works in process, and sealed it does not: \(error.code): \(error.message)"
+                        + (refused.isEmpty ? "" : "; \(refused)"), .sealed,
+                    try: SealedCalls.advice(error.message + " " + refused))
             }
         }
+        if workshop.process == 1 { workshop.remark = SealedCalls.refused }
     }
 
     /// A host that knows only the plugin's folder, with or without workers.
@@ -75,12 +79,57 @@ enum IsolationChecks {
             directories: [.init(String(workshop.path[..<slash]), origin: .argument)], administrationDirectories: [],
             followsChanges: false, trustPolicy: .any, trustDirectories: [], stateDirectory: nil)
         configuration.isolation = IsolationPolicy(workshop.process == 0 ? .off : .require, needed: [])
+        configuration.isolation.recordsRefusals = true
         configuration.isolation.workerPath = ProcessImage.companion("coderhost-worker")
         let host = CoderHost(configuration: configuration)
-        guard let record = host.plugins.first(where: { Paths.absolute($0.path) == workshop.path }) else {
+        guard let record = host.plugins.first(where: { resolvedPath($0.path) == workshop.path }) else {
             throw .skip("the host uses only files that are called libcoder-*.so")
         }
         guard record.status.isUsable else { throw .skip("the host does not use it: \(record.status.reason)") }
         return host
+    }
+}
+
+/// What a sealed plugin asked of the kernel in vain.
+enum SealedCalls {
+    /// A sentence with the names; empty when nothing was refused.
+    static var refused: String {
+        let names = RefusedCalls.names
+        return names.isEmpty ? "" : "the kernel refused it \(names.joined(separator: ", "))"
+    }
+
+    private static let advices: [(calls: Set<String>, advice: String)] = [
+        (
+            [
+                "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg",
+                "recvfrom",
+            ],
+            "do without the network: everything that is decoded comes from the source"
+        ),
+        (
+            ["fork", "vfork", "clone", "clone3", "execve", "execveat"],
+            "start no process; threads only as many as \"isolation\" in the manifest declares and services->threads allows"
+        ),
+        (
+            [
+                "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat",
+                "faccessat2", "readlink", "readlinkat", "getdents64", "unlink", "unlinkat", "mkdir", "mkdirat",
+                "rename",
+            ],
+            "read no file: compile tables in; input comes from the source"
+        ),
+        (["mmap", "mprotect", "pkey_mprotect"], "make no code while it runs; every page is either data or code"),
+        (
+            ["setrlimit", "prlimit64", "prctl", "personality", "sched_setaffinity", "setpriority"],
+            "leave the process as it is"
+        ),
+        (["ioctl", "fcntl"], "use no descriptor of your own"),
+    ]
+
+    /// What helps a plugin of which the text names a call.
+    static func advice(_ text: String) -> String {
+        let words = Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
+        return advices.first { !$0.calls.isDisjoint(with: words) }?.advice
+            ?? "see what it asks of the kernel: state.files, state.network, state.processes"
     }
 }

@@ -1,8 +1,9 @@
 import CCoderPlugin
+import CoderHost
 
 /// What a session may cost.
 enum LimitChecks {
-    static let all = [size, memory, deadline, output]
+    static let all = [size, frames, metadata, memory, deadline, output]
     private static let needs = ["lifecycle.decode"]
 
     static let size = Check(
@@ -33,6 +34,102 @@ enum LimitChecks {
                         try: "fill limit_id, limit_allowed and limit_requested")
                 }
             }
+        }
+    }
+
+    static let frames = Check(
+        "limits.frames",
+        "an animation of more frames than allowed is refused with the right numbers, or left to the host",
+        needs: needs
+    ) { workshop throws(Stop) in
+        var judged = 0
+        try workshop.eachPicture([.animation, .given, .small]) { coder, bytes throws(Stop) in
+            let count = try workshop.decode(coder, bytes).frames.count
+            if count < 2 { return }
+            judged += 1
+            for (allowed, isEnough) in [(count, true), (count - 1, false)] {
+                var setup = DecodeSetup()
+                setup.limits.max_frames = UInt32(allowed)
+                let place = "\(coder.id), with \(count) frames and max_frames \(allowed)"
+                let outcome = try workshop.decode(coder, bytes, setup)
+                guard let failure = outcome.failure else {
+                    if outcome.frames.count == count { continue }
+                    throw .fault(
+                        "\(place): CPI_END after \(outcome.frames.count)", .limit,
+                        try: "answer CPI_LIMIT; a part is not to be taken for the whole")
+                }
+                try judge(
+                    failure, place, isEnough ? nil : CPI_LIMIT_FRAMES, allowed: UInt64(allowed),
+                    requested: UInt64(count)...UInt64(count))
+            }
+        }
+        if judged == 0 { throw .skip("there is no picture of several frames") }
+    }
+
+    static let metadata = Check(
+        "limits.metadata", "metadata longer than allowed is left out or refused, and no other", needs: needs
+    ) { workshop throws(Stop) in
+        var judged = 0
+        try workshop.eachPicture { coder, bytes throws(Stop) in
+            for file in [bytes] + (try filesWithMetadata(workshop, coder)) {
+                var setup = DecodeSetup()
+                setup.isThorough = true
+                let blobs = try workshop.decode(coder, file, setup).blobs
+                guard let longest = blobs.map(\.bytes.count).max(), longest > 1 else { continue }
+                judged += 1
+                // How it is stored may take more than what is handed out, so what is just enough is not asked for.
+                for (allowed, isEnough) in [(2 * longest + 1024, true), (longest - 1, false)] {
+                    setup.limits.max_metadata_bytes = UInt64(allowed)
+                    let place = "\(coder.id), with a blob of \(longest) bytes and max_metadata_bytes \(allowed)"
+                    let outcome = try workshop.decode(coder, file, setup)
+                    if let failure = outcome.failure {
+                        try judge(
+                            failure, place, isEnough ? nil : CPI_LIMIT_METADATA_BYTES, allowed: UInt64(allowed),
+                            requested: UInt64(longest)...UInt64.max)
+                    } else if isEnough, outcome.blobs != blobs {
+                        throw .fault(
+                            "\(place): \(outcome.blobs.count) of \(blobs.count) blobs are there", .metadataLimit,
+                            try: "leave out only what is longer than max_metadata_bytes")
+                    } else if let blob = outcome.blobs.first(where: { $0.bytes.count > allowed }) {
+                        throw .fault(
+                            "\(place): it hands out \(blob.bytes.count) bytes", .metadataLimit,
+                            try: "leave the blob out and say so by log, or answer CPI_LIMIT")
+                    }
+                }
+            }
+        }
+        if judged == 0 { throw .skip("there is no picture with metadata; name one with --sample FILE") }
+    }
+
+    /// What a coder writes when it is given metadata that its manifest promises to carry.
+    private static func filesWithMetadata(_ workshop: Workshop, _ coder: Subject.Coder) throws(Stop) -> [[UInt8]] {
+        guard coder.encoder != nil, let carries = workshop.manifest(of: coder.id)?.carries else { return [] }
+        var result: [[UInt8]] = []
+        for blob in Specimen.blobs where carries.contains(Specimen.name(blob.kind)) {
+            var setup = EncodeSetup()
+            setup.options = workshop.quickOptions(coder.id)
+            setup.blobs = [blob]
+            let file = try workshop.encode(coder, workshop.pictures(coder, width: 16, height: 12), setup)
+            // Whether it keeps its promise is for roundtrip.metadata to tell.
+            if file.failure == nil { result.append(file.bytes) }
+        }
+        return result
+    }
+
+    /// Holds a refusal against the limit that was set; `id` is nil where nothing is to be refused.
+    private static func judge(
+        _ failure: Answer, _ place: String, _ id: UInt32?, allowed: UInt64, requested: ClosedRange<UInt64>
+    ) throws(Stop) {
+        guard let id else {
+            throw .fault("\(place): \(failure.text)", .limit, try: "a limit allows what is equal to it")
+        }
+        if failure.status != CPI_LIMIT {
+            throw .fault("\(place): \(failure.text)", .limit, try: "answer CPI_LIMIT")
+        }
+        if failure.limitID != id || failure.allowed != allowed || !requested.contains(failure.requested) {
+            throw .fault(
+                "\(place): limit_id is \(failure.limitID), limit_requested \(failure.requested), limit_allowed "
+                    + "\(failure.allowed)", .limit, try: "fill limit_id, limit_allowed and limit_requested")
         }
     }
 

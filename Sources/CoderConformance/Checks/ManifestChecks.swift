@@ -19,25 +19,15 @@ enum ManifestChecks {
     static let image = Check(
         "manifest.image", "no executable stack, no writable code, no code that the loader changes", isStatic: true
     ) { workshop throws(Stop) in
-        let elf = try tables(workshop)
-        if elf.hasExecutableStack {
-            throw .fault(
-                "its stack would be executable", .image, try: "assemble with .note.GNU-stack, or -z noexecstack")
-        }
-        if elf.hasWritableCode {
-            throw .fault("a segment is writable and executable", .image, try: "do not link with -N")
-        }
-        if elf.changesCode {
-            throw .fault("the loader has to change its code (DT_TEXTREL)", .image, try: "compile all of it with -fPIC")
+        if let problem = ELFGate.memory(of: try elf(workshop)) {
+            throw .fault(problem.reason, .image, try: problem.remedy)
         }
     }
 
     static let exports = Check(
         "manifest.exports", "nothing but cpi_entry_1 is exported", isStatic: true
     ) { workshop throws(Stop) in
-        // What linkers add on their own.
-        let harmless: Set = ["_init", "_fini", "_edata", "_end", "__bss_start"]
-        let names = try tables(workshop).exports.filter { !harmless.contains($0) }
+        guard let names = try elf(workshop).exports else { throw .skip("its tables cannot be read") }
         if !names.contains(CPI_ENTRY_SYMBOL) {
             throw .fault("it does not export \(CPI_ENTRY_SYMBOL)", .entry, try: "define it with CPI_EXPORT")
         }
@@ -49,9 +39,9 @@ enum ManifestChecks {
         }
     }
 
-    private static func tables(_ workshop: Workshop) throws(Stop) -> ELFTables {
-        guard let tables = ELFTables(path: workshop.path) else { throw .skip("its tables cannot be read") }
-        return tables
+    private static func elf(_ workshop: Workshop) throws(Stop) -> ELFImage {
+        guard let image = try? PluginFile.image(workshop.path) else { throw .skip("its tables cannot be read") }
+        return image
     }
 
     static let reports = Check(

@@ -36,7 +36,7 @@ enum JSONReport {
         }
         if !result.remedy.isEmpty { members.append(("remedy", .string(result.remedy))) }
         if !result.call.isEmpty { members.append(("call", .string(result.call))) }
-        if let signal = result.signal { members.append(("signal", .string(Child.signalName(signal)))) }
+        if let signal = result.signal { members.append(("signal", .string(SignalName.of(Int32(signal))))) }
         return .object(members)
     }
 

@@ -3,13 +3,13 @@ import CoderHost
 /// What is told of the checks, while they are made and afterwards.
 struct Report {
     private let request: Request
-    private let file: PluginFile
+    private let manifest: PluginManifest
     private var results: [CheckResult] = []
     private let showsProgress: Bool
 
-    init(_ request: Request, _ file: PluginFile) {
+    init(_ request: Request, _ manifest: PluginManifest) {
         self.request = request
-        self.file = file
+        self.manifest = manifest
         showsProgress = request.output == .text && Console.errorIsTerminal
     }
 
@@ -23,9 +23,9 @@ struct Report {
     func finish() -> Int32 {
         if showsProgress { Console.write("\r\u{1B}[K", to: 2) }
         switch request.output {
-        case .text: TextReport.write(results, file.manifest, request)
-        case .json: Console.out(JSONReport.document(results, file.manifest, request).text)
-        case .junit: Console.write(JUnitReport.document(results, file.manifest, request), to: 1)
+        case .text: TextReport.write(results, manifest, request)
+        case .json: Console.out(JSONReport.document(results, manifest, request).text)
+        case .junit: Console.write(JUnitReport.document(results, manifest, request), to: 1)
         }
         return results.contains { $0.verdict.isBad } ? 1 : 0
     }

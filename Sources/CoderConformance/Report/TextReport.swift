@@ -15,8 +15,11 @@ enum TextReport {
             Console.out("\(!bad.isEmpty ? "FAIL" : isSkipped ? "--  " : "ok  ") \(group.name)\(gap)\(sum(members))")
             for result in bad { tell(result) }
             if !request.onlyFailed {
-                for result in members where result.verdict == .skipped {
-                    Console.out("       \(result.check.id) skipped: \(result.what)")
+                let skipped = members.filter { $0.verdict == .skipped }
+                if skipped.count > 2, Set(skipped.map(\.what)).count == 1 {
+                    Console.out("       \(skipped.count) checks skipped: \(skipped[0].what)")
+                } else {
+                    for result in skipped { Console.out("       \(result.check.id) skipped: \(result.what)") }
                 }
             }
         }

@@ -30,6 +30,19 @@ extension PixelRect {
     }
 }
 
+extension OptionValue {
+    /// What an option is on its way to a plugin; bytes where it is a text or bytes.
+    var contractParts: (type: UInt32, integer: Int64, real: Double, bytes: [UInt8]?) {
+        switch self {
+        case .bool(let flag): (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0, nil)
+        case .integer(let number): (CPI_OPTION_I64, number, Double(number), nil)
+        case .real(let number): (CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number, nil)
+        case .string(let text): (CPI_OPTION_STRING, 0, 0, Array(text.utf8))
+        case .bytes(let bytes): (CPI_OPTION_BYTES, 0, 0, bytes)
+        }
+    }
+}
+
 extension ImageInfo {
     /// Reads the facts a plugin answered.
     ///

@@ -216,13 +216,21 @@ func removeForsaken(_ path: String, isFolder: Bool = false) -> Bool {
         isFolder ? status.isDirectory : status.isRegular,
         FileStatus.of(path, followingLinks: false)?.identity.inode == status.identity.inode
     else { return false }
-    if isFolder { removeContents(path, depth: 8) }
+    if isFolder { removeContents(path) }
     return unsafe (isFolder ? rmdir(path) : unlink(path)) == 0
 }
 
-private func removeContents(_ folder: String, depth: Int) {
+/// Empties a folder.
+func removeContents(_ folder: String, depth: Int = 8) {
     for name in (try? directoryEntries(folder)) ?? [] where unsafe unlink("\(folder)/\(name)") != 0 && depth > 0 {
         removeContents("\(folder)/\(name)", depth: depth - 1)
         unsafe rmdir("\(folder)/\(name)")
     }
+}
+
+/// How many files this process may have open; nil where that cannot be told.
+func openFileLimit() -> Int? {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    return Int(clamping: limit.rlim_cur)
 }

@@ -50,7 +50,7 @@ public final class FileSink: OutputSink {
             return
         }
         if existing != nil && !replacing { throw Self.exists(path) }
-        guard !Self.split(real).name.isEmpty else {
+        guard !HiddenName.split(real).name.isEmpty else {
             throw CoderError(.cannotCreate, "\"\(path)\" names no file", hint: "name a file in a folder that exists")
         }
         (file, place) = try Self.create(beside: real)
@@ -59,7 +59,7 @@ public final class FileSink: OutputSink {
 
     /// Opens a file that nobody takes for the output yet.
     private static func create(beside path: String) throws(CoderError) -> (File, Place) {
-        let (folder, _) = split(path)
+        let (folder, _) = HiddenName.split(path)
         if FileStatus.of("/proc/self/fd") != nil {
             let descriptor = unsafe host_create_unnamed(folder.isEmpty ? "." : folder)
             if descriptor >= 0 {
@@ -68,38 +68,12 @@ public final class FileSink: OutputSink {
                 return (File(descriptor: descriptor), .unnamed)
             }
         }
-        var descriptor: Int32 = -1
-        let (name, error) = claim(beside: path) { candidate in
-            descriptor = unsafe host_create_exclusive(candidate)
-            if descriptor < 0 { return .last }
-            _ = host_lock(descriptor)
-            var raw = stat()
-            // Somebody may have taken it for forsaken before it was locked.
-            if unsafe fstat(descriptor, &raw) == 0, raw.st_nlink > 0 { return nil }
-            close(descriptor)
-            return SystemError(EEXIST)
+        do throws(SystemError) {
+            let (file, name) = try HiddenName.create(beside: path) { unsafe host_create_exclusive($0) }
+            return (file, .hidden(name))
+        } catch {
+            throw failure(path, error)
         }
-        guard let name else { throw failure(path, error) }
-        return (File(descriptor: descriptor), .hidden(name))
-    }
-
-    /// Takes a hidden name beside the target, one that a process which was ended left behind before any other.
-    ///
-    /// - Parameter take: gives something the name, or says why not.
-    private static func claim(
-        beside path: String, _ take: (String) -> SystemError?
-    ) -> (name: String?, error: SystemError) {
-        var last = SystemError(EEXIST)
-        for attempt in 0..<100 {
-            let candidate = hiddenName(beside: path, attempt)
-            guard let error = take(candidate) else { return (candidate, last) }
-            last = error
-            if last.code != EEXIST { break }
-            if !removeForsaken(candidate) { continue }
-            guard let error = take(candidate) else { return (candidate, last) }
-            last = error
-        }
-        return (nil, last)
     }
 
     /// Where a link leads that leads nowhere yet; the path itself when it is none.
@@ -107,22 +81,9 @@ public final class FileSink: OutputSink {
         var place = path
         for _ in 0..<16 {
             guard let next = linkTarget(place) else { return place }
-            place = next.hasPrefix("/") ? next : split(place).folder + next
+            place = next.hasPrefix("/") ? next : HiddenName.split(place).folder + next
         }
         throw CoderError(.cannotCreate, "\(path) is a link that leads to itself", hint: "choose another name")
-    }
-
-    private static func split(_ path: String) -> (folder: String, name: String) {
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        return (slash.map { String(path[...$0]) } ?? "", slash.map { String(path[path.index(after: $0)...]) } ?? path)
-    }
-
-    private static func hiddenName(beside path: String, _ attempt: Int) -> String {
-        let (folder, name) = split(path)
-        // Names are at most 255 bytes long. The last ones are for a file system on which nobody can tell what is forsaken.
-        let stem = String(decoding: name.utf8.prefix(160), as: UTF8.self)
-        let number = attempt < 90 ? "\(attempt)" : "\(getpid())-\(monotonicNow() % 1_000_000)-\(attempt)"
-        return "\(folder).\(stem).coderhost-\(number).tmp"
     }
 
     private static func failure(_ path: String, _ error: SystemError) -> CoderError {
@@ -187,10 +148,14 @@ public final class FileSink: OutputSink {
             guard errno == EEXIST else { throw misplaced(.last) }
             guard replacing else { throw Self.exists(target) }
             // A file cannot be given the name of another one; it can only be renamed to it.
-            let (name, error) = Self.claim(beside: real) { candidate in
-                unsafe host_give_name(file.descriptor, candidate) == 0 ? nil : .last
+            let hidden: String
+            do throws(SystemError) {
+                hidden = try HiddenName.claim(beside: real) { candidate in
+                    unsafe host_give_name(file.descriptor, candidate) == 0 ? nil : .last
+                }
+            } catch {
+                throw misplaced(error)
             }
-            guard let hidden = name else { throw misplaced(error) }
             do throws(CoderError) { try rename(hidden) } catch {
                 unsafe unlink(hidden)
                 throw error

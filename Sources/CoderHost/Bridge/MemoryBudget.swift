@@ -1,5 +1,3 @@
-import Glibc
-
 /// Bytes that several decodes share: one that does not fit waits until others are done.
 ///
 /// Whoever wants more than there is altogether gets all of it, and so runs alone. They are served in the order in which
@@ -10,25 +8,11 @@ import Glibc
     private var free: Int
     private var nextTicket = 0
     private var served = 0
-    private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    private let monitor = Monitor()
 
     package init(bytes: Int) {
         total = max(1, bytes)
         free = total
-        unsafe lock = .allocate(capacity: 1)
-        unsafe lock.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(lock, nil)
-        unsafe changed = .allocate(capacity: 1)
-        unsafe changed.initialize(to: pthread_cond_t())
-        unsafe pthread_cond_init(changed, nil)
-    }
-
-    deinit {
-        unsafe pthread_cond_destroy(changed)
-        unsafe pthread_mutex_destroy(lock)
-        unsafe changed.deallocate()
-        unsafe lock.deallocate()
     }
 
     /// A part of it that is still to be taken.
@@ -57,21 +41,21 @@ import Glibc
 
     private func take(_ bytes: Int) -> Int {
         let share = min(max(0, bytes), total)
-        unsafe pthread_mutex_lock(lock)
-        defer { unsafe pthread_mutex_unlock(lock) }
+        monitor.lock()
+        defer { monitor.unlock() }
         let ticket = nextTicket
         nextTicket += 1
-        while ticket != served || share > free { unsafe pthread_cond_wait(changed, lock) }
+        while ticket != served || share > free { monitor.wait() }
         served += 1
         free -= share
-        unsafe pthread_cond_broadcast(changed)
+        monitor.notify()
         return share
     }
 
     private func giveBack(_ bytes: Int) {
-        unsafe pthread_mutex_lock(lock)
+        monitor.lock()
         free += bytes
-        unsafe pthread_cond_broadcast(changed)
-        unsafe pthread_mutex_unlock(lock)
+        monitor.notify()
+        monitor.unlock()
     }
 }

@@ -21,40 +21,29 @@ package final class NewFolder {
         var path = path
         while path.hasSuffix("/"), path.utf8.count > 1 { path.removeLast() }
         self.path = path
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let parent = slash.map { String(path[...$0]) } ?? ""
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let name = HiddenName.split(path).name
         guard !name.isEmpty, name != ".", name != ".." else {
             throw CoderError(.cannotCreate, "this names no new folder", hint: "choose another name")
         }
         if FileStatus.of(path, followingLinks: false) != nil { throw Self.exists }
-        let stem = "\(parent).\(String(decoding: name.utf8.prefix(160), as: UTF8.self)).coderhost"
         do throws(SystemError) {
-            (hidden, folder) = try Self.make(stem)
+            (hidden, folder) = try Self.make(beside: path)
         } catch {
             throw Self.failure("the folder", error)
         }
         made.append((hidden, true))
     }
 
-    private static func make(_ stem: String) throws(SystemError) -> (String, File) {
-        for attempt in 0..<100 {
-            let candidate = "\(stem)-\(attempt).tmp"
-            if unsafe mkdir(candidate, 0o777) != 0 {
-                if errno != EEXIST { throw .last }
-                guard removeForsaken(candidate, isFolder: true), unsafe mkdir(candidate, 0o777) == 0 else { continue }
-            }
+    private static func make(beside path: String) throws(SystemError) -> (String, File) {
+        var folder: File?
+        let name = try HiddenName.claim(beside: path, isFolder: true) { candidate in
+            if unsafe mkdir(candidate, 0o777) != 0 { return .last }
             let descriptor = unsafe host_open_itself(candidate)
-            if descriptor < 0 { continue }
-            let folder = File(descriptor: descriptor)
-            // Somebody may have taken it for forsaken before it was locked.
-            if host_lock(descriptor) == 0 || errno != EWOULDBLOCK, let status = try? folder.status(),
-                FileStatus.of(candidate, followingLinks: false)?.identity.inode == status.identity.inode
-            {
-                return (candidate, folder)
-            }
+            folder = descriptor < 0 ? nil : HiddenName.hold(descriptor, at: candidate)
+            return folder == nil ? SystemError(EEXIST) : nil
         }
-        throw SystemError(EEXIST)
+        guard let folder else { throw SystemError(EEXIST) }
+        return (name, folder)
     }
 
     private static var exists: CoderError {

@@ -43,10 +43,7 @@ package enum OwnFile {
 
     /// Writes a file that appears complete or not at all, and replaces what was there.
     package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(SystemError) {
-        let hidden = "\(path).\(getpid())-\(monotonicNow()).tmp"
-        let descriptor = unsafe host_create_private(hidden)
-        if descriptor < 0 { throw .last }
-        let file = File(descriptor: descriptor)
+        let (file, hidden) = try HiddenName.create(beside: path) { unsafe host_create_private($0) }
         var problem = bytes.withSpan { file.write($0, at: 0) }
         if problem == nil && fchmod(file.descriptor, mode_t(mode)) != 0 { problem = .last }
         // A name that survives a power failure without its bytes would be damage.
@@ -72,19 +69,19 @@ package enum OwnFile {
 /// Advice, too: who cannot have it within a few milliseconds goes on without, because a process that was stopped must
 /// not stop others.
 final class FolderLock {
-    private let file: File
+    private var file: File?
 
     init?(_ path: String) {
         let descriptor = unsafe host_open_lock(path)
         if descriptor < 0 { return nil }
         file = File(descriptor: descriptor)
         for _ in 0..<Self.attempts {
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+            if host_lock(descriptor) == 0 { return }
             usleep(Self.pause)
         }
     }
 
-    func release() { _ = flock(file.descriptor, LOCK_UN) }
+    func release() { file = nil }
 
     private static let attempts = 50
     private static let pause: UInt32 = 2000

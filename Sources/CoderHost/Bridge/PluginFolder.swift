@@ -10,19 +10,22 @@ final class PluginFolder {
     private let folder: File
 
     /// Nil where there is no such folder, or it cannot be read.
-    init?(_ path: String) {
+    convenience init?(_ path: String) { try? self.init(opening: path) }
+
+    /// - Throws: SystemError; `ENOENT` where there is no such folder.
+    init(opening path: String) throws(SystemError) {
         // The chain has to be that of what is held; who keeps exchanging a folder does not get it looked at.
         for _ in 0..<Self.attempts {
-            guard let place = resolvedPath(path) else { return nil }
+            guard let place = resolvedPath(path) else { throw .last }
             let descriptor = unsafe host_open_folder(place)
-            if descriptor < 0 { return nil }
+            if descriptor < 0 { throw .last }
             let folder = File(descriptor: descriptor)
             let chain = PathTrust.chain(of: place)
             guard let held = try? folder.status().identity, held.isSameFile(as: chain.identity) else { continue }
             (self.place, self.chain, self.folder) = (place, chain, folder)
             return
         }
-        return nil
+        throw .stale
     }
 
     private static let attempts = 8
@@ -35,7 +38,7 @@ final class PluginFolder {
     }
 
     /// Names in it, sorted by their bytes.
-    var names: [String] { (try? directoryEntries(folder)) ?? [] }
+    func names() throws(SystemError) -> [String] { try directoryEntries(folder) }
 
     /// A file that was opened, and where it is when that is elsewhere.
     struct Opened {

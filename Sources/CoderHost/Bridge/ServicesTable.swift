@@ -85,26 +85,12 @@ func withOptions<R>(_ options: CoderOptions, _ body: (UnsafePointer<cpi_options>
     var items: [cpi_option] = unsafe []
     for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
         let name = unsafe copy(key.utf8)
-        var item = unsafe cpi_option(
-            size: UInt32(MemoryLayout<cpi_option>.size), type: 0, flags: 0, reserved: 0,
-            key: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), integer: 0, real: 0, bytes: nil, length: 0)
-        switch value {
-        case .bool(let flag):
-            unsafe (item.type, item.integer, item.real) = (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0)
-        case .integer(let number):
-            unsafe (item.type, item.integer, item.real) = (CPI_OPTION_I64, number, Double(number))
-        case .real(let number):
-            unsafe (item.type, item.integer, item.real) = (
-                CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number
-            )
-        case .string(let text):
-            unsafe (item.type, item.length) = (CPI_OPTION_STRING, UInt64(text.utf8.count))
-            unsafe item.bytes = UnsafePointer(copy(text.utf8))
-        case .bytes(let bytes):
-            unsafe (item.type, item.length) = (CPI_OPTION_BYTES, UInt64(bytes.count))
-            unsafe item.bytes = UnsafePointer(copy(bytes))
-        }
-        unsafe items.append(item)
+        let parts = value.contractParts
+        unsafe items.append(
+            cpi_option(
+                size: UInt32(MemoryLayout<cpi_option>.size), type: parts.type, flags: 0, reserved: 0,
+                key: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), integer: parts.integer,
+                real: parts.real, bytes: UnsafePointer(parts.bytes.map(copy)), length: UInt64(parts.bytes?.count ?? 0)))
     }
     defer { unsafe arena.forEach { unsafe $0.deallocate() } }
     return unsafe items.withUnsafeBufferPointer { buffer in

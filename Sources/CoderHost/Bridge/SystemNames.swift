@@ -1,9 +1,11 @@
 import CHostSystem
 import Glibc
+import ImageProcessing
+import Synchronization
 
 /// System calls by name, for messages.
-enum SystemCall {
-    static func name(_ number: Int) -> String {
+package enum SystemCall {
+    package static func name(_ number: Int) -> String {
         guard let number = Int32(exactly: number), let name = unsafe host_system_call_name(number) else {
             return "system call \(number)"
         }
@@ -11,13 +13,29 @@ enum SystemCall {
     }
 }
 
+/// System calls that sandboxed plugins were refused without being ended, where the policy records that: for the
+/// conformance kit, which has one plugin in a process.
+package enum RefusedCalls {
+    private static let seen = Mutex<[Int]>([])
+
+    static func note(_ numbers: [Int]) {
+        if numbers.isEmpty { return }
+        seen.withLock { seen in
+            for number in numbers where !seen.contains(number) && seen.count < 64 { seen.append(number) }
+        }
+    }
+
+    /// Their names, in the order in which they were refused first.
+    package static var names: [String] { seen.withLock { $0 }.map(SystemCall.name) }
+}
+
 /// Signals by name, for messages.
-enum SignalName {
+package enum SignalName {
     private static let names: [Int32: String] = [
         SIGABRT: "SIGABRT", SIGALRM: "SIGALRM", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGHUP: "SIGHUP",
         SIGILL: "SIGILL", SIGINT: "SIGINT", SIGKILL: "SIGKILL", SIGPIPE: "SIGPIPE", SIGSEGV: "SIGSEGV",
         SIGSYS: "SIGSYS", SIGTERM: "SIGTERM", SIGTRAP: "SIGTRAP", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ",
     ]
 
-    static func of(_ number: Int32) -> String { names[number] ?? "signal \(number)" }
+    package static func of(_ number: Int32) -> String { names[number] ?? "signal \(number)" }
 }

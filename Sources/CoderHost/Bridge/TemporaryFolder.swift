@@ -1,7 +1,7 @@
 import CHostSystem
 import Glibc
 
-/// A folder for files that nobody needs later; it goes, with the files in it, when the last reference goes.
+/// A folder for files that nobody needs later; it goes, with what is in it, when the last reference goes.
 ///
 /// What a process that was killed left behind goes when the next one is made.
 package final class TemporaryFolder {
@@ -22,10 +22,7 @@ package final class TemporaryFolder {
             let made = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
             let descriptor = unsafe host_open_itself(made)
             // Another process may have taken it for forsaken before it was locked.
-            guard descriptor >= 0 else { continue }
-            let opened = File(descriptor: descriptor)
-            _ = host_lock(descriptor)
-            guard FileStatus.of(made) != nil else { continue }
+            guard descriptor >= 0, let opened = HiddenName.hold(descriptor, at: made) else { continue }
             (path, folder) = (made, opened)
             return
         }
@@ -35,7 +32,7 @@ package final class TemporaryFolder {
     package func file(_ name: String) -> String { "\(path)/\(name)" }
 
     deinit {
-        for name in (try? directoryEntries(path)) ?? [] { unsafe unlink(file(name)) }
+        removeContents(path)
         unsafe rmdir(path)
     }
 }

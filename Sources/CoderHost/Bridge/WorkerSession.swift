@@ -27,6 +27,7 @@ final class WorkerSession {
             limits.maxMilliseconds = 1000
             _ = try? worker.call(ISO_CLOSE, wireBytes(input), SessionContext(limits: limits))
         }
+        RefusedCalls.note(worker.page.refused)
         worker.plugin.giveBack(worker)
         slots.giveBack()
     }
@@ -87,21 +88,12 @@ enum WireOptions {
     static func bytes(_ options: CoderOptions) -> [UInt8] {
         var result: [UInt8] = []
         for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
+            let parts = value.contractParts
             var item = iso_option()
-            var bytes: [UInt8] = []
-            switch value {
-            case .bool(let flag):
-                (item.type, item.integer, item.real) = (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0)
-            case .integer(let number):
-                (item.type, item.integer, item.real) = (CPI_OPTION_I64, number, Double(number))
-            case .real(let number):
-                (item.type, item.integer, item.real) = (CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number)
-            case .string(let text): (item.type, bytes) = (CPI_OPTION_STRING, Array(text.utf8))
-            case .bytes(let content): (item.type, bytes) = (CPI_OPTION_BYTES, content)
-            }
+            (item.type, item.integer, item.real) = (parts.type, parts.integer, parts.real)
             item.key_length = UInt32(key.utf8.count)
-            item.length = UInt64(bytes.count)
-            result += wireBytes(item, Array(key.utf8) + [0] + bytes + [0])
+            item.length = UInt64(parts.bytes?.count ?? 0)
+            result += wireBytes(item, Array(key.utf8) + [0] + (parts.bytes ?? []) + [0])
         }
         return result
     }

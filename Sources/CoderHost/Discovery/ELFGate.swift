@@ -1,10 +1,10 @@
 /// What would open a hole in the process that loads a file, found without loading it.
 ///
 /// - Source: System V ABI, chapter 5; GNU extensions as in glibc's `elf.h`.
-struct ELFGate {
-    struct Problem: Hashable {
-        var reason: String
-        var remedy: String
+package struct ELFGate {
+    package struct Problem: Hashable {
+        package var reason: String
+        package var remedy: String
     }
 
     /// Doubts about folders, kept because plugins share them.
@@ -34,10 +34,11 @@ struct ELFGate {
     ///   - isTrusted: whether nobody else can put a library there; where somebody can, a plugin that needs one of them
     ///     is refused for that.
     mutating func examine(_ image: ELFImage, in folder: String, isTrusted: Bool) -> Problem? {
-        memory(of: image) ?? libraries(of: image, folder, isTrusted)
+        Self.memory(of: image) ?? libraries(of: image, folder, isTrusted)
     }
 
-    private func memory(of image: ELFImage) -> Problem? {
+    /// What of the memory that a file asks for speaks against it.
+    package static func memory(of image: ELFImage) -> Problem? {
         for segment in image.segments where segment.type == Segment.load {
             if segment.flags & Segment.executable != 0 && segment.flags & Segment.writable != 0 {
                 return Problem(

@@ -33,20 +33,18 @@ final class LibraryResolver {
         var folders = Set(Self.standardFolders + ["/etc/ld.so.cache"])
         var visited: Set<String> = []
         var paths: Set<String> = []
-        func folder(of path: String) -> String {
-            path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        }
         if let file = try? File(reading: record.path), let status = try? file.status(),
             let image = try? ELFImage(file, size: status.size)
         {
-            _ = missing(image, folder(of: record.path), neededBy: nil, &visited, &paths)
+            _ = missing(image, parentFolder(record.path), neededBy: nil, &visited, &paths)
         }
         for path in paths.union([record.path]) {
             for name in [path, resolvedPath(path) ?? path] {
-                folders.insert(folder(of: name))
+                folders.insert(parentFolder(name))
             }
         }
-        return folders.filter { $0.hasPrefix("/") }.sorted()
+        // With the root they would be all there are.
+        return folders.filter { $0.hasPrefix("/") && $0 != "/" }.sorted()
     }
 
     /// Whether a library of the plugin is only found relative to the plugin's own place.
@@ -74,9 +72,8 @@ final class LibraryResolver {
             guard let file = try? File(reading: path), let status = try? file.status(),
                 let library = try? ELFImage(file, size: status.size)
             else { continue }
-            let place = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
             paths.insert(path)
-            result += missing(library, place, neededBy: name, &visited, &paths)
+            result += missing(library, parentFolder(path), neededBy: name, &visited, &paths)
         }
         return result
     }

@@ -53,6 +53,8 @@ public struct PluginRecord: Sendable, Hashable {
     var identity: FileIdentity?
     var administration = Administration()
     var needsOrigin = false
+    /// Why the process could not look at it, although it may be a plugin.
+    var shortage: SystemError?
     /// Whether it stands in the folder of the running program's own installation.
     var isInstalled = false
 

@@ -2,11 +2,38 @@ import CCoderPlugin
 import Glibc
 import ImageModel
 
+/// A folder or file that is there and could not be read, so that nothing is known of the plugins in it.
+struct UnreadPlace: Sendable, Hashable {
+    var message: String
+    var remedy: String
+    /// Whether it may be there at the next look: the process, or the system, had too many files open.
+    var isTransient: Bool
+
+    init(_ path: String, _ error: SystemError) {
+        message = "\(path) could not be read: \(error)"
+        isTransient = Self.isShortage(error)
+        remedy = Self.remedy(error) ?? "check the permissions of \(shellQuoted(path))"
+    }
+
+    static func isShortage(_ error: SystemError) -> Bool { [EMFILE, ENFILE, ENOMEM].contains(error.code) }
+
+    /// What helps where not the file but the process is at fault; nil elsewhere.
+    static func remedy(_ error: SystemError) -> String? {
+        switch error.code {
+        case EMFILE:
+            "allow the process more open files: ulimit -n 256" + (openFileLimit().map { " (now \($0))" } ?? "")
+        case ENFILE: "the whole system has too many files open: see /proc/sys/fs/file-max"
+        case ENOMEM: "there is too little memory: see ulimit -v and free"
+        default: nil
+        }
+    }
+}
+
 /// Reads the plugin folders; loads nothing.
 ///
 /// A folder may change while it is read. Whatever becomes of a file, it has a record that says so, or none when it is
 /// gone; nothing is waited for.
-struct PluginScanner {
+package struct PluginScanner {
     private let configuration: HostConfiguration
     private let trust: PluginTrust
     private let resolver = LibraryResolver()
@@ -29,22 +56,31 @@ struct PluginScanner {
     /// All candidates in order of precedence, each with a status.
     ///
     /// Complexity: one directory read per folder, and a few small reads per file; files with a signature are read whole.
-    func scan() -> [PluginRecord] {
+    func scan() -> (records: [PluginRecord], unread: [UnreadPlace]) {
+        var unread: [UnreadPlace] = []
         var records: [PluginRecord] = []
         var visitedFolders: Set<FileIdentity> = []
         var visitedFiles: Set<FileIdentity> = []
         let own = Set(HostConfiguration.installationDirectories().compactMap(resolvedPath))
         for directory in configuration.directories {
             // Two names of one folder are one folder.
-            guard let folder = PluginFolder(directory.path), let key = folder.key, visitedFolders.insert(key).inserted
-            else { continue }
-            let names = folder.names
+            let folder: PluginFolder
+            let names: [String]
+            do throws(SystemError) {
+                folder = try PluginFolder(opening: directory.path)
+                guard let key = folder.key, visitedFolders.insert(key).inserted else { continue }
+                names = try folder.names()
+            } catch {
+                if ![ENOENT, ENOTDIR].contains(error.code) { unread.append(UnreadPlace(directory.path, error)) }
+                continue
+            }
             let signed = Set(names.filter { $0.hasPrefix("libcoder-") && $0.hasSuffix(".so.sig") })
             let isInstalled = resolvedPath(directory.path).map(own.contains) ?? false
             for name in names where name.hasPrefix("libcoder-") && name.hasSuffix(".so") {
                 guard var record = examine(name, in: folder, directory, signed.contains("\(name).sig")) else {
                     continue
                 }
+                if let error = record.shortage { unread.append(UnreadPlace(record.path, error)) }
                 record.isInstalled = isInstalled
                 // Two names of one file are one plugin.
                 if let identity = record.identity, !visitedFiles.insert(identity).inserted { continue }
@@ -52,7 +88,17 @@ struct PluginScanner {
             }
         }
         shadow(&records)
-        return records
+        return (records, unread)
+    }
+
+    /// A file in any folder; nil when it is gone.
+    func examine(file path: String) -> PluginRecord? {
+        guard let folder = PluginFolder(parentFolder(path)) else { return nil }
+        let known = configuration.directories.first { resolvedPath($0.path) == folder.place }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        return examine(
+            name, in: folder, known ?? HostConfiguration.PluginDirectory(folder.place, origin: .argument),
+            FileStatus.of("\(path).sig") != nil)
     }
 
     /// A plugin's file as it is now; nil when it is gone.
@@ -82,8 +128,10 @@ struct PluginScanner {
         } catch {
             // A dangling link is worth a word; a file that vanished is not.
             if error.code == ENOENT && FileStatus.of(path, followingLinks: false) == nil { return nil }
+            if UnreadPlace.isShortage(error) { record.shortage = error }
             record.status = PluginStatus(
-                .notAPlugin, reason: "it cannot be read: \(error)", remedy: "chmod a+r, or remove it")
+                .notAPlugin, reason: "it cannot be read: \(error)",
+                remedy: UnreadPlace.remedy(error) ?? "chmod a+r, or remove it")
         }
         return record
     }
@@ -162,7 +210,7 @@ struct PluginScanner {
         ]
     }
 
-    static func status(_ failure: ELFImage.Failure) -> PluginStatus {
+    package static func status(_ failure: ELFImage.Failure) -> PluginStatus {
         switch failure {
         case .notELF:
             PluginStatus(
@@ -179,13 +227,17 @@ struct PluginScanner {
 
     /// The bytes of the one manifest note; nil where there is none, or several.
     static func manifestText(_ image: ELFImage) -> [UInt8]? {
-        let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+        let notes = manifestNotes(image)
         return notes.count == 1 ? notes[0].text : nil
     }
 
+    private static func manifestNotes(_ image: ELFImage) -> [ELFImage.Note] {
+        image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+    }
+
     /// The manifest and its bytes, or why there is none.
-    static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
-        let notes = image.notes.filter { $0.owner == Array("CoderHost\0".utf8) && $0.type == CPI_NOTE_TYPE }
+    package static func manifest(_ image: ELFImage) -> (PluginManifest?, [UInt8], PluginStatus?) {
+        let notes = manifestNotes(image)
         guard let note = notes.first else {
             return (
                 nil, [],

@@ -219,6 +219,14 @@ public final class Quarantine: Sendable {
         return known.count
     }
 
+    /// Forgets what is known of one file; answers how many that concerned.
+    @discardableResult
+    public func clear(_ entry: Entry) -> Int {
+        guard entries.contains(where: { $0.plugin == entry.plugin && $0.hash == entry.hash }) else { return 0 }
+        forget(entry)
+        return 1
+    }
+
     // MARK: The ledger
 
     private func current(_ memory: inout Memory) -> [Entry] {

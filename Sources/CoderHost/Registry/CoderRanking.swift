@@ -29,6 +29,25 @@ public struct RankedCoder: Sendable {
         parts.append("version \(descriptor.version)")
         return parts.joined(separator: ", ")
     }
+    /// Whether it comes before a coder that is still to be installed, in a place as trusted as its own.
+    package func precedes(newcomer id: String, version: String, priority: Int) -> Bool {
+        var other = descriptor
+        (other.id, other.version, other.priority, other.administeredPriority) = (id, version, priority, nil)
+        return CoderRanking.precedes(
+            self, RankedCoder(coder: Newcomer(other), format: format, score: score, position: position))
+    }
+}
+
+/// A coder of which nothing is there but what it will say of itself.
+private struct Newcomer: ImageCoder {
+    let descriptor: CoderDescriptor
+    init(_ descriptor: CoderDescriptor) { self.descriptor = descriptor }
+
+    private var absence: CoderError { CoderError(.noCoder, "\(descriptor.id) is not installed") }
+    func makeDecoder(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> any FrameDecoder {
+        throw absence
+    }
+    func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { throw absence }
 }
 
 enum CoderRanking {

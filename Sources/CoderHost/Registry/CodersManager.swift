@@ -61,9 +61,15 @@ public final class CodersManager: Sendable {
     /// What the bytes prove comes before what the name suggests; a coder without a matching signature is asked only when
     /// the name's extension is one of its formats'.
     public func candidates(for source: ImageSource, forcing id: String? = nil) -> [RankedCoder] {
+        candidates(for: source, forcing: id, in: registry.snapshot)
+    }
+
+    private func candidates(
+        for source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot
+    ) -> [RankedCoder] {
         let sniffer = source.sniffer
         let suffix = source.fileExtension
-        return ranked(registry.snapshot) { descriptor in
+        return ranked(snapshot) { descriptor in
             guard descriptor.roles.contains(.decode) else { return nil }
             if let id, descriptor.id != id { return nil }
             var best: (format: ImageFormat?, score: Int?)?
@@ -111,11 +117,13 @@ public final class CodersManager: Sendable {
         _ source: ImageSource, _ options: CoderOptions, _ limits: DecodeLimits?, _ id: String?,
         _ body: (RankedCoder, SessionContext) throws(CoderError) -> sending R
     ) throws(CoderError) -> sending R {
-        let candidates = self.candidates(for: source, forcing: id)
+        // Who is asked and why nobody was are told of one moment: a plugin may come or go in between.
+        let snapshot = registry.snapshot
+        let candidates = self.candidates(for: source, forcing: id, in: snapshot)
         if candidates.isEmpty {
             // The bytes that name the format may still come.
             if id == nil, !source.isComplete, source.count < FormatSniffer.headCount { throw .needsInput }
-            throw absence(of: source, forcing: id)
+            throw absence(of: source, forcing: id, in: snapshot)
         }
         var attempts: [String] = []
         var last: CoderError?
@@ -129,7 +137,9 @@ public final class CodersManager: Sendable {
                 // What is wrong with an output is no fault of who decodes.
                 let concernsInput = ![.inputOutput, .cannotCreate, .noCoder].contains(error.code)
                 if concernsInput, error.coder == nil { named.coder = candidate.descriptor.id }
-                let passes = [.notMine, .unsupportedFeature, .pluginRefused].contains(error.code)
+                // What an encoder refuses, no other decoder mends.
+                let isOwn = error.coder == nil || error.coder == candidate.descriptor.id
+                let passes = isOwn && [.notMine, .unsupportedFeature, .pluginRefused].contains(error.code)
                 guard passes else {
                     named.attempts = attempts
                     throw named
@@ -138,7 +148,7 @@ public final class CodersManager: Sendable {
                 last = named
             }
         }
-        var final = last ?? absence(of: source, forcing: id)
+        var final = last ?? absence(of: source, forcing: id, in: snapshot)
         if final.code == .notMine {
             final = CoderError(.unrecognizedFormat, "no coder recognises these bytes", coder: final.coder)
         }
@@ -158,9 +168,16 @@ public final class CodersManager: Sendable {
     }
 
     /// Why nothing can decode this: an unknown format, or plugins that would serve it but are not usable.
-    private func absence(of source: ImageSource, forcing id: String?) -> CoderError {
+    private func absence(of source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot) -> CoderError {
+        if let unread = snapshot.unread.first {
+            return CoderError(
+                .noCoder,
+                id.map { "there is no usable coder \($0)" } ?? "no coder that could be found takes these bytes",
+                hint: unread.remedy, attempts: snapshot.unread.map(\.message))
+        }
         if let id {
-            let known = coders.map(\.descriptor).filter { $0.roles.contains(.decode) }.map(\.id)
+            let known = ranked(snapshot) { _ in (format: nil, score: nil) }.reversed().map(\.descriptor)
+                .filter { $0.roles.contains(.decode) }.map(\.id)
             return CoderError(
                 .noCoder, "there is no usable coder \(id)",
                 hint: OptionCheck.nearest(id, known).map { "did you mean \($0)?" } ?? "see coderhost list --formats")
@@ -170,7 +187,7 @@ public final class CodersManager: Sendable {
         var reasons: [String] = []
         var format: String?
         var remedy = ""
-        for record in registry.snapshot.plugins where !record.status.isUsable {
+        for record in snapshot.plugins where !record.status.isUsable {
             for coder in record.manifest?.coders ?? [] where coder.roles.contains(.decode) {
                 guard let match = coder.formats.first(where: { sniffer.score($0.signatures) != nil }) else { continue }
                 format = match.name
@@ -194,8 +211,8 @@ public final class CodersManager: Sendable {
                     attempts: ["\(known.file) would serve it, but is not installed"])
             }
         }
-        if registry.snapshot.plugins.isEmpty { return Self.absenceOfPlugins(configuration.directories.map(\.path)) }
-        let unused = registry.snapshot.plugins.filter { !$0.status.isUsable && $0.manifest == nil }
+        if snapshot.plugins.isEmpty { return Self.absenceOfPlugins(configuration.directories.map(\.path)) }
+        let unused = snapshot.plugins.filter { !$0.status.isUsable && $0.manifest == nil }
         return CoderError(
             .unrecognizedFormat, "no installed coder recognises these bytes",
             hint: "see coderhost list --formats for what is installed"
@@ -262,20 +279,17 @@ public final class CodersManager: Sendable {
         var refusal: CoderError?
         for candidate in encoders(for: format) {
             let coder = candidate.descriptor
-            try OptionCheck.examine(options, coder)
             let context = SessionContext(limits: limits, options: options)
             do throws(CoderError) {
+                try OptionCheck.examine(options, coder)
                 let encoder = try candidate.coder.makeEncoder(context)
                 try encode(image, with: encoder, coder, wishes, context, sink)
             } catch {
+                let named = error.naming(encoder: coder.id)
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
-                if error.code == .pluginRefused {
-                    refusal = refusal ?? error
-                    continue
-                }
-                var named = error
-                if named.coder == nil && error.code != .inputOutput { named.coder = coder.id }
-                throw named
+                guard error.code == .pluginRefused else { throw named }
+                refusal = refusal ?? named
+                continue
             }
             return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
         }
@@ -312,6 +326,11 @@ public final class CodersManager: Sendable {
                 reasons.append(
                     "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
             }
+        }
+        if let unread = snapshot.unread.first {
+            return CoderError(
+                .noCoder, "no coder that could be found writes \(format)", hint: unread.remedy,
+                attempts: reasons + snapshot.unread.map(\.message))
         }
         let formats = snapshot.coders.filter { $0.descriptor.roles.writes }.flatMap(\.descriptor.formats)
         let known = Set(formats.map(\.id.id)).sorted()

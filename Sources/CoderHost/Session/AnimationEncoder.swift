@@ -57,8 +57,8 @@ public final class AnimationEncoder {
                 "frame \(frameCount) has \(pixels.size) pixels, the animation \(facts.size)",
                 hint: "all frames of an animation have one size")
         }
-        try LimitCheck.examine(frameCount: frameCount + 1, of: pixels.size, context.limits)
         try named { () throws(CoderError) in
+            try LimitCheck.examine(frameCount: frameCount + 1, of: pixels.size, context.limits)
             if plan == nil { plan = try begin(with: pixels.format) }
             guard let plan else { return }
             let prepared = try plan.prepared(pixels)
@@ -95,10 +95,18 @@ public final class AnimationEncoder {
         do throws(CoderError) {
             try body()
         } catch {
-            var named = error
-            if named.coder == nil && error.code != .inputOutput { named.coder = coder.id }
-            throw named
+            throw error.naming(encoder: coder.id)
         }
+    }
+}
+
+extension CoderError {
+    /// The error with the encoder's name: whoever decodes at the same time would give it his own.
+    func naming(encoder id: String) -> CoderError {
+        var named = self
+        // What is wrong with an output is no fault of who writes to it.
+        if coder == nil && code != .inputOutput { named.coder = id }
+        return named
     }
 }
 
@@ -121,15 +129,16 @@ extension CodersManager {
     ) throws(CoderError) -> AnimationEncoder {
         var refusal: CoderError?
         for candidate in animationEncoders(for: format) {
-            try OptionCheck.examine(options, candidate.descriptor)
             let context = SessionContext(limits: limits ?? self.limits, options: options)
             do throws(CoderError) {
+                try OptionCheck.examine(options, candidate.descriptor)
                 return try AnimationEncoder(
                     candidate, of: facts, metadata, sink, context, background: background)
             } catch {
                 // A plugin that turns out to be unusable leaves the work to the next.
-                guard error.code == .pluginRefused else { throw error }
-                refusal = refusal ?? error
+                let named = error.naming(encoder: candidate.descriptor.id)
+                guard error.code == .pluginRefused else { throw named }
+                refusal = refusal ?? named
             }
         }
         if let refusal { throw refusal }

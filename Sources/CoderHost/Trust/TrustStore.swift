@@ -25,7 +25,8 @@ package final class TrustStore: Sendable {
 
     private struct Content {
         var keys: [String: (key: TrustedKey, path: String)] = [:]
-        var revoked: Set<String> = []
+        /// The files that say so, by key.
+        var revoked: [String: [String]] = [:]
         /// Names that look like those of vouched files, by folder.
         var names: [(folder: String, names: Set<String>)] = []
         var warnings: [String] = []
@@ -59,7 +60,9 @@ package final class TrustStore: Sendable {
     package var warnings: [String] { content.withLock { $0?.warnings ?? [] } }
 
     package func key(_ id: String) -> TrustedKey? { read { $0.keys[id]?.key } }
-    package func isRevoked(_ id: String) -> Bool { read { $0.revoked.contains(id) } }
+    package func isRevoked(_ id: String) -> Bool { !revocations(of: id).isEmpty }
+    /// The files that have a key on their list of those that are not believed.
+    package func revocations(of id: String) -> [String] { read { $0.revoked[id.lowercased()] ?? [] } }
     /// Every key with its file.
     package var keys: [(key: TrustedKey, path: String)] {
         read { content in content.keys.values.map { $0 } }.sorted { $0.key.id < $1.key.id }
@@ -138,8 +141,8 @@ package final class TrustStore: Sendable {
                 continue
             }
             for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-                let id = String(line.prefix { $0 != "#" }.filter { !$0.isWhitespace }).lowercased()
-                if !id.isEmpty { content.revoked.insert(id) }
+                let id = Self.revokedKey(line)
+                if !id.isEmpty { content.revoked[id, default: []].append("\(folder)/\(Self.revoked)") }
             }
         }
         if !mayBelieve { content.keys = [:] }
@@ -147,6 +150,11 @@ package final class TrustStore: Sendable {
     }
 
     static let revoked = "revoked"
+
+    /// The key of a line of `revoked`; empty for a comment.
+    private static func revokedKey(_ line: Substring) -> String {
+        String(line.prefix { $0 != "#" }.filter { !$0.isWhitespace }).lowercased()
+    }
 
     private func file(_ path: String) -> [UInt8]? {
         var problems: [String] = []
@@ -198,16 +206,40 @@ extension TrustStore {
     /// Believes a key from now on.
     package func add(_ key: TrustedKey) throws(Failure) -> String { try write(key.file, "\(key.id).pub") }
 
-    /// Puts a key on the list of those that are not believed any more.
+    /// Puts a key on the list of those that are not believed any more, unless it is there.
     package func revoke(_ id: String) throws(Failure) -> String {
+        let (path, old) = try ownList()
+        if Self.lines(old).contains(where: { Self.revokedKey($0) == id.lowercased() }) { return path }
+        let gap = old.last == UInt8(ascii: "\n") || old.isEmpty ? "" : "\n"
+        return try write(old + Array("\(gap)\(id.lowercased())\n".utf8), Self.revoked)
+    }
+
+    /// Takes a key off the list of the first folder; every other line stays.
+    ///
+    /// - Returns: the list; nil when the key is not on it.
+    package func takeBackRevocation(of id: String) throws(Failure) -> String? {
+        let (path, old) = try ownList()
+        let lines = Self.lines(old)
+        let kept = lines.filter { Self.revokedKey($0) != id.lowercased() }
+        if kept.count == lines.count { return nil }
+        if kept.allSatisfy(\.isEmpty) {
+            try remove(path)
+            return path
+        }
+        return try write(Array(kept.joined(separator: "\n").utf8), Self.revoked)
+    }
+
+    private static func lines(_ bytes: [UInt8]) -> [Substring] {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// The list in the first folder.
+    private func ownList() throws(Failure) -> (path: String, bytes: [UInt8]) {
         guard let folder = folders.first else { throw Self.homeless }
         let path = "\(folder)/\(Self.revoked)"
-        let old: [UInt8]
-        do throws(SystemError) { old = try OwnFile.read(path) ?? [] } catch {
+        do throws(SystemError) { return (path, try OwnFile.read(path) ?? []) } catch {
             throw Failure(message: "\(path) cannot be read: \(error)", hint: "check the file and its permissions")
         }
-        let gap = old.last == UInt8(ascii: "\n") || old.isEmpty ? "" : "\n"
-        return try write(old + Array("\(gap)\(id)\n".utf8), Self.revoked)
     }
 
     /// Takes a file of the store away.
@@ -246,7 +278,7 @@ func oneLine(_ text: String) -> String {
 }
 
 /// What stands in front of the last slash.
-func parentFolder(_ path: String) -> String {
+package func parentFolder(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
 }

@@ -80,39 +80,81 @@ extension ParsedArguments {
 
     private static let policies = TrustPolicy.allCases.map(\.rawValue).joined(separator: ", ")
 
-    /// The value of `--limits`.
+    /// The value of `--limits`: a profile, then limits that differ from it.
     func limits() throws(UsageError) -> DecodeLimits {
-        guard let text = value("--limits") else { return .default }
+        guard has("--limits") else { return .default }
+        // Given twice, the second does not undo the first: a profile would be lost without a word.
+        let text = all("--limits").joined(separator: ",")
         var limits = DecodeLimits.default
-        for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            if pair.count == 1, index == 0 {
-                switch part {
-                case "default": limits = .default
-                case "strict": limits = .strict
-                case "off": limits = .off
-                default:
+        var seen: Set<String> = []
+        for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init).enumerated()
+        {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            if pair.count == 1 {
+                guard let profile = Self.profiles.first(where: { $0.name == part }) else { throw Self.noProfile(part) }
+                guard index == 0 else {
                     throw UsageError(
-                        "--limits knows the profiles default, strict and off, not \"\(part)\"",
-                        hint: OptionCheck.nearest(String(part), ["default", "strict", "off"]).map {
-                            "did you mean \($0)?"
-                        })
+                        "--limits: the profile \(part) stands behind other values and would undo them",
+                        hint: "a profile comes first: --limits \(part),pixels=100M")
                 }
+                limits = profile.limits
                 continue
-            }
-            guard pair.count == 2, let number = Self.quantity(String(pair[1])) else {
-                throw UsageError("--limits \"\(part)\" is not of the form name=number (k, M and G are understood)")
             }
             guard let member = Self.limitNames.first(where: { $0.name == pair[0] }) else {
                 let names = Self.limitNames.map(\.name)
                 throw UsageError(
                     "--limits has no \"\(pair[0])\"",
-                    hint: OptionCheck.nearest(String(pair[0]), names).map { "did you mean \($0)?" }
+                    hint: OptionCheck.nearest(pair[0], names).map { "did you mean \($0)?" }
                         ?? "there are \(names.joined(separator: ", "))")
             }
+            guard seen.insert(member.name).inserted else {
+                throw UsageError("--limits sets \(member.name) twice", hint: "leave one of the two out")
+            }
+            guard let number = Self.quantity(pair[1]) else { throw Self.noNumber(member, pair[1]) }
             limits[keyPath: member.path] = number
         }
         return limits
+    }
+
+    private static let profiles: [(name: String, limits: DecodeLimits)] = [
+        ("default", .default), ("strict", .strict), ("off", .off),
+    ]
+
+    /// Why a word without a value is no profile.
+    private static func noProfile(_ word: String) -> UsageError {
+        let names = profiles.map(\.name)
+        if word.isEmpty {
+            return UsageError(
+                "--limits has an empty part",
+                hint: "--limits strict, --limits pixels=100M, or both with a comma between")
+        }
+        if limitNames.contains(where: { $0.name == word }) {
+            return UsageError("--limits \(word) has no value", hint: "--limits \(word)=N, such as \(word)=100M")
+        }
+        let near =
+            OptionCheck.nearest(word, names) ?? OptionCheck.nearest(word, limitNames.map { $0.name }).map { "\($0)=N" }
+        return UsageError(
+            "--limits knows the profiles default, strict and off, not \"\(word)\"",
+            hint: near.map { "did you mean \($0)?" } ?? "name a profile, or set one limit: --limits pixels=100M")
+    }
+
+    /// Why a value is no number, and what would be one.
+    private static func noNumber(
+        _ member: (name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable), _ text: String
+    ) -> UsageError {
+        let name = member.name
+        let example =
+            "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M and G stand for 1024, "
+            + "1024² and 1024³"
+        if text.isEmpty { return UsageError("--limits \(name)= has no value", hint: example) }
+        let digits = "kKMG".contains(text.last ?? "0") ? text.dropLast() : text[...]
+        if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return UsageError("--limits \(name)=\(text) is too large", hint: "\(name)=0 is no limit; \(example)")
+        }
+        if text.hasPrefix("-") {
+            return UsageError("--limits \(name)=\(text) is below zero", hint: "\(name)=0 is no limit; \(example)")
+        }
+        return UsageError("--limits \(name)=\(text) is no whole number", hint: example)
     }
 
     static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
@@ -126,10 +168,13 @@ extension ParsedArguments {
     static func quantity(_ text: String) -> Int? {
         let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
         if let last = text.last, let shift = units[last] {
-            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30 else { return nil }
+            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30, !text.hasPrefix("+") else {
+                return nil
+            }
             return number << shift
         }
-        guard let number = Int(text), number >= 0 else { return nil }
+        // A sign is no digit.
+        guard let number = Int(text), number >= 0, !text.hasPrefix("+") else { return nil }
         return number
     }
 }

@@ -46,11 +46,16 @@ enum ListCommand: Command {
 
     private static func listPlugins(_ host: CoderHost, asJSON: Bool, hashing: Bool) {
         let plugins = host.plugins
+        for warning in host.unreadPlaces { Console.error("coderhost: warning: \(printable(warning))") }
         if asJSON {
             Console.out(PluginRendering.document(plugins, host, hashing: hashing).text)
             return
         }
         guard !plugins.isEmpty else {
+            guard host.unreadPlaces.isEmpty else {
+                Console.out("no plugin could be read; PAM and PNM work without any")
+                return
+            }
             Console.out("no plugins are installed; PAM and PNM work without any")
             Console.error(
                 "coderhost: no libcoder-*.so in \(host.configuration.directories.map(\.path).joined(separator: ", "))")
@@ -69,6 +74,10 @@ enum ListCommand: Command {
             for plugin in plugins {
                 Console.out("\(plugin.contentHash.map { "\($0)" } ?? "unreadable")  \(plugin.path)")
             }
+        }
+        for plugin in plugins where plugin.status.isUsable && !plugin.status.reason.isEmpty {
+            Console.out("")
+            Console.out("\(plugin.path) is \(plugin.status.state.word): \(plugin.status.reason)")
         }
         for plugin in plugins where !plugin.status.isUsable {
             Console.out("")

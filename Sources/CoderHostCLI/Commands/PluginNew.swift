@@ -31,12 +31,13 @@ enum PluginNew: PluginVerb {
         }
         let id = try checked(id: arguments.value("--id") ?? "org.example.\(name)")
         let place = arguments.value("--output") ?? "coder-\(name)"
+        let rival = Rival(of: name, id, try arguments.host())
         let template = Template(language: language, name: name, id: id)
         do throws(CoderError) {
             let folder = try NewFolder(place)
             for file in template.files { try folder.write(file.text, to: file.path) }
             try folder.commit()
-            tell(folder.path, template, arguments)
+            tell(folder.path, template, rival, arguments)
             return .success
         } catch {
             error.report(place, arguments)
@@ -77,7 +78,7 @@ enum PluginNew: PluginVerb {
     private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    private static func tell(_ folder: String, _ template: Template, _ arguments: ParsedArguments) {
+    private static func tell(_ folder: String, _ template: Template, _ rival: Rival?, _ arguments: ParsedArguments) {
         let file = "libcoder-\(template.name).so"
         // Quoted, so that the line can be copied whatever the folder is called.
         let word = "'" + folder.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
@@ -90,7 +91,10 @@ enum PluginNew: PluginVerb {
             ("make test", "what has to hold for any coder"),
             ("coderhost plugin check \(file)", "everything that is asked of a plugin"),
             ("coderhost list --plugin-dir .", "ready, or the reason and what helps"),
-            ("coderhost convert --plugin-dir . photo.png -o photo.\(template.name)", "to your format, and back"),
+            (
+                "coderhost convert --plugin-dir . photo.\(template.name == "png" ? "jpg" : "png") -o photo.\(template.name)",
+                "to your format, and back"
+            ),
             ("make install", "into the folder of the installed coderhost"),
         ]
         if arguments.has("--json") {
@@ -99,6 +103,7 @@ enum PluginNew: PluginVerb {
                 ("format", .string(template.name)), ("coder", .string(template.id)), ("plugin", .string(file)),
                 ("files", .array(template.files.map { .string($0.path) })),
                 ("next", .array(steps.map { .string($0.0) })),
+                ("rival", rival.map { .string($0.coder) } ?? .null),
             ]
             Console.out(JSONValue.object(members).text)
             return
@@ -109,6 +114,38 @@ enum PluginNew: PluginVerb {
         for (command, does) in steps {
             Console.out("  \(command)\(String(repeating: " ", count: width - command.count + 2))\(does)")
         }
+        for line in rival?.lines ?? [] { Console.error(line) }
+    }
+}
+
+/// A coder that is there already for the format of a new one.
+private struct Rival {
+    let coder: String
+    let lines: [String]
+
+    /// Nil where the name is free.
+    init?(of name: String, _ id: String, _ host: CoderHost) {
+        let format = host.manager.order(for: ImageFormat(name)).isEmpty ? host.manager.format(ofExtension: name) : nil
+        let known = format ?? ImageFormat(name)
+        guard let first = host.manager.encoders(for: known).first ?? host.manager.order(for: known).first else {
+            return nil
+        }
+        coder = first.descriptor.id
+        // What the manifests of the templates say.
+        let wins = !first.precedes(newcomer: id, version: "0.1.0", priority: 100)
+        let (winner, loser) = wins ? (id, coder) : (coder, id)
+        let priority = first.descriptor.priority
+        lines = [
+            "coderhost: warning: \(format == nil ? "the format \(name)" : "the ending .\(name) of \(known)") is served "
+                + "already, by \(coder) (priority \(first.descriptor.administeredPriority ?? first.descriptor.priority))",
+            "  once both are installed, pictures are read by whom their first bytes belong to: those of the new one begin "
+                + "with toy-\(name) until you change that",
+            "  .\(name) is written by \(winner), which comes before \(loser) in the same folder; a folder of root's comes "
+                + "before one of yours",
+            "  try: another name, coderhost plugin new my-\(name); or \"priority\" in the manifest of the new one, "
+                + (wins ? "below \(priority) to come second" : "from \(max(100, priority) + 1) on to come first")
+                + "; coderhost list --format \(known) --explain shows the order",
+        ]
     }
 }
 

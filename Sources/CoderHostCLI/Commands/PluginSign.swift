@@ -50,6 +50,16 @@ enum PluginSignVerb: PluginVerb {
         guard let status = FileStatus.of(path) else {
             throw CoderError(.notFound, "there is no such key", hint: "coderhost plugin keygen -o \(path) makes one")
         }
+        if let bytes = try? OwnFile.read(path), let wrong = TrustedKey(file: bytes) {
+            let secret = path.hasSuffix(".pub") ? String(path.dropLast(4)) : ""
+            let isThere = !secret.isEmpty && FileStatus.of(secret) != nil
+            throw CoderError(
+                .invalidArgument,
+                "it is the public half of the key \(wrong.id), which is given away; the private one signs",
+                hint: isThere
+                    ? "--key \(secret)"
+                    : "name the file that plugin keygen -o made; this one is called like it, with .pub behind")
+        }
         guard status.mode & 0o077 == 0 else {
             throw CoderError(
                 .invalidArgument, "others can read this private key",

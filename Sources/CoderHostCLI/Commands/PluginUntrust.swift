@@ -10,7 +10,11 @@ enum PluginUntrustVerb: PluginVerb {
         ("coderhost plugin untrust --revoke 8f3a21c07be94d55", "never believe that key again"),
     ]
     static let options = [
-        OptionSpecification("--revoke", help: "put the KEY on the list of those that are never believed, in any folder")
+        OptionSpecification(
+            "--revoke",
+            help:
+                "put the KEY on the list of those that are never believed, in any folder (back: plugin trust --unrevoke)"
+        )
     ]
 
     static func run(_ operands: [String], _ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
@@ -56,14 +60,17 @@ enum PluginUntrustVerb: PluginVerb {
     private static func revoke(
         _ operand: String, _ store: TrustStore, _ answer: inout PluginAnswer
     ) throws(CoderError) {
-        let id = operand.hasSuffix(".pub") ? try PluginTrustVerb.key(operand).id : operand
+        let id = (operand.hasSuffix(".pub") ? try PluginTrustVerb.key(operand).id : operand).lowercased()
         guard TrustedKey.isIdentifier(id) else {
             throw CoderError(
                 .invalidArgument, "only keys are revoked, by their 16 digits or a KEY.pub",
                 hint: "for a file leave out --revoke")
         }
+        let known = store.revocations(of: id)
         let path: String
         do throws(TrustStore.Failure) { path = try store.revoke(id) } catch { throw error.asCoderError }
-        answer.say("revoked: key \(id) in \(path)", [("key", .string(id)), ("entry", .string(path))])
+        answer.say(
+            known.contains(path) ? "already revoked: key \(id) in \(path)" : "revoked: key \(id) in \(path)",
+            [("key", .string(id)), ("entry", .string(path))])
     }
 }

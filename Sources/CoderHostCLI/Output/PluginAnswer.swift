@@ -15,6 +15,11 @@ struct PluginAnswer {
         Console.out(asJSON ? JSONValue.object(members).text : printable(text))
     }
 
+    /// What is odd about something that went well; programs look at `list --json`.
+    func warn(_ text: String) {
+        if !asJSON { Console.error("coderhost: warning: \(printable(text))") }
+    }
+
     mutating func fail(_ operand: String, _ error: CoderError) {
         failures += 1
         answers += 1

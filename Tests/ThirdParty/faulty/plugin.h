@@ -18,6 +18,10 @@
 #ifndef MANIFEST_THREADS
 #define MANIFEST_THREADS "0"
 #endif
+#ifndef MANIFEST_ROLES
+#define MANIFEST_ROLES ""
+#define MORE_ROLES     0
+#endif
 #ifndef MANIFEST_VERSION
 #define MANIFEST_VERSION "1.0.0"
 #endif
@@ -30,7 +34,7 @@
 CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin\", \"version\": \"" MANIFEST_VERSION "\" },"
     " \"abi\": { \"major\": 1, \"minor_built\": 1, \"minor_needed\": 0 }, \"concurrency\": \"any\","
     " \"isolation\": { \"threads\": " MANIFEST_THREADS " }, \"coders\": [ { \"id\": \"org.example.faulty\","
-    " \"roles\": [\"decode\", \"encode\"], \"metadata\": [" MANIFEST_METADATA "],"
+    " \"roles\": [\"decode\", \"encode\"" MANIFEST_ROLES "], \"metadata\": [" MANIFEST_METADATA "],"
     " \"formats\": [ { \"id\": \"faulty\", \"extensions\": [\"flt\"],"
     " \"signatures\": [ { \"all\": [ { \"at\": 0, \"bytes\": \"" SIGNATURE "\" } ] } ] } ] } ] }");
 
@@ -86,6 +90,13 @@ CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin
 #endif
 #ifndef EXTENSION
 #define EXTENSION(id) NULL
+#endif
+#ifndef FRAMES /* the picture is shown that often */
+#define FRAMES 1
+#endif
+#ifndef TOO_MANY_FRAMES /* the answer where fewer are allowed */
+#define TOO_MANY_FRAMES(d, error)                                                                                      \
+    fail_limit(&(d)->base, error, CPI_LIMIT, "too many frames", CPI_LIMIT_FRAMES, (d)->base.limits.max_frames, FRAMES)
 #endif
 #ifndef REPORTED_VERSION
 #define REPORTED_VERSION MANIFEST_VERSION
@@ -186,7 +197,7 @@ static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, C
 struct cpi_decoder {
     session           base;
     const cpi_source *source;
-    uint32_t          width, height, channels, rows_done;
+    uint32_t          width, height, channels, rows_done, frame;
 };
 
 static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
@@ -245,8 +256,9 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     if (d->channels != 3 && d->channels != 4) return fail(&d->base, error, CPI_CORRUPT, "neither 3 nor 4 channels");
     if ((status = check_size(d, error)) != CPI_OK) return status;
     const cpi_image_info mine = {
-        .size = sizeof mine, .flags = CPI_IMAGE_FRAME_COUNT_KNOWN | (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0),
-        .width = d->width, .height = d->height, .bit_depth = 8, .frame_count = 1,
+        .size = sizeof mine, .flags = CPI_IMAGE_FRAME_COUNT_KNOWN | (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0)
+            | (FRAMES > 1 ? CPI_IMAGE_ANIMATED : 0),
+        .width = d->width, .height = d->height, .bit_depth = 8, .frame_count = FRAMES,
         .native = d->channels == 4 ? rgba : rgb, .color = {.size = sizeof mine.color},
     };
     copy_struct(info, &mine);
@@ -257,9 +269,10 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
 static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *error) {
     cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
     if (status != CPI_OK) return status;
-    if (d->base.state != HEADER) return CPI_END;
+    if (d->base.state != HEADER && ++d->frame >= FRAMES) return CPI_END;
+    if (d->base.limits.max_frames && d->frame >= d->base.limits.max_frames) return TOO_MANY_FRAMES(d, error);
     const cpi_frame_info mine = {
-        .size = sizeof mine, .flags = CPI_FRAME_INDEPENDENT | (d->channels == 4 ? CPI_FRAME_HAS_ALPHA : 0),
+        .size = sizeof mine, .index = d->frame, .flags = CPI_FRAME_INDEPENDENT | (d->channels == 4 ? CPI_FRAME_HAS_ALPHA : 0),
         .rect = {0, 0, FRAME_WIDTH(d->width), d->height},
     };
     copy_struct(frame, &mine);
@@ -296,11 +309,25 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     return CPI_OK;
 }
 
+#ifdef BLOB_BYTES
+#define HAND_OUT hand_out
+static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_error *error) {
+    static const uint8_t text[BLOB_BYTES];
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK || index > 0) return status != CPI_OK ? status : CPI_END;
+    const cpi_blob mine = {.size = sizeof mine, .kind = CPI_BLOB_RAW, .bytes = text, .length = sizeof text};
+    copy_struct(blob, &mine);
+    return CPI_OK;
+}
+#else
+#define HAND_OUT NULL
+#endif
+
 static const void *get_from_decoder(cpi_decoder *d, const char *id) { return (void)d, (void)id, EXTENSION(id); }
 
 static const cpi_decoder_api decoder_api = {
     .size = sizeof(cpi_decoder_api), .open = open_decoder, .close = close_decoder, .set_source = set_source,
-    .read_header = read_header, .next_frame = next_frame, .decode = decode, .get = get_from_decoder,
+    .read_header = read_header, .next_frame = next_frame, .decode = decode, .blob = HAND_OUT, .get = get_from_decoder,
 };
 
 /* ---- encoding ---------------------------------------------------------------------------------------------------- */
@@ -391,7 +418,7 @@ static const cpi_encoder_api encoder_api = {
 /* ---- the plugin -------------------------------------------------------------------------------------------------- */
 
 static const cpi_coder the_coder = {
-    .size = sizeof(cpi_coder), .roles = CPI_CODER_DECODE | CPI_CODER_ENCODE, .id = "org.example.faulty",
+    .size = sizeof(cpi_coder), .roles = CPI_CODER_DECODE | CPI_CODER_ENCODE | MORE_ROLES, .id = "org.example.faulty",
     .decoder = &decoder_api, .encoder = &encoder_api,
 };
 

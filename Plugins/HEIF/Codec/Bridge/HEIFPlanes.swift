@@ -12,6 +12,10 @@ internal import ImageModel
         let isLimitedRange: Bool
         /// The clean aperture was outside of the picture and was left out.
         let skippedCrop: Bool
+        /// The coded data left out parts, which are grey.
+        let hasGaps: Bool
+        /// What the decoder of HEVC found wrong and went on after.
+        let warning: String?
     }
 
     private var decoder: OpaquePointer?
@@ -39,9 +43,13 @@ internal import ImageModel
             decoder, thumbnail, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0, &found,
             &error)
         if code != 0 { throw .heif(error) }
+        let warning = unsafe withUnsafeBytes(of: found.warning) {
+            unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
         return Decoded(
             size: PixelSize(Int(found.width), Int(found.height)),
-            isLimitedRange: found.has_range != 0 && found.full_range == 0, skippedCrop: found.skipped_crop != 0)
+            isLimitedRange: found.has_range != 0 && found.full_range == 0, skippedCrop: found.skipped_crop != 0,
+            hasGaps: found.is_uncovered != 0, warning: warning.isEmpty ? nil : warning)
     }
 
     func copyRows(

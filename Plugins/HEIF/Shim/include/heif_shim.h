@@ -42,6 +42,8 @@ typedef struct heif_shim_picture {
     uint8_t  has_range;      /* whether `full_range` was stored anywhere               */
     uint8_t  full_range;
     uint8_t  skipped_crop;   /* the clean aperture was nonsense and was left out       */
+    uint8_t  is_uncovered;   /* the coded data left out blocks, which are grey         */
+    char     warning[96];    /* what the decoder of HEVC warned of first, or empty     */
 } heif_shim_picture;
 
 /* How copy_rows writes one pixel. */

@@ -1,0 +1,67 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Refuses grids whose tiles leave gaps.
+///
+/// libheif 1.15 puts tiles on a canvas that shows, where no tile lies, what the memory held before. It places them by the
+/// sizes in the boxes and copies as much as the streams hold.
+///
+/// - Source: ISO/IEC 23008-12 section 6.6.2.3: tiles of one size, which cover the picture.
+struct GridGuard {
+    let table: ItemTable
+
+    /// - Parameter rule: the bytes of the item, which say how many rows and columns there are and how large the canvas is.
+    func check(_ id: UInt32, rule: [UInt8], in source: ByteSource) throws(CoderError) {
+        let canvas = try HeaderGuard.gridCanvas(rule)
+        guard rule.count > 3 else { throw .corrupt("a derived picture without a rule") }
+        let rows = Int(rule[2]) + 1
+        let columns = Int(rule[3]) + 1
+        let tiles = table.targets("dimg", from: id)
+        // libheif counts them, too, and says how many.
+        guard tiles.count == rows * columns, let first = tiles.first else { return }
+        let size = try size(of: first)
+        for tile in tiles where try self.size(of: tile) != size { throw .corrupt("the tiles of a grid differ in size") }
+        let (width, tooWide) = size.width.multipliedReportingOverflow(by: columns)
+        let (height, tooHigh) = size.height.multipliedReportingOverflow(by: rows)
+        guard tooWide || width >= canvas.width, tooHigh || height >= canvas.height else {
+            throw .corrupt("\(rows) x \(columns) tiles of \(size) do not cover a grid of \(canvas)")
+        }
+        for tile in Set(tiles).sorted() { try checkStream(of: tile, size, in: source) }
+    }
+
+    /// What libheif takes for the size of a tile.
+    private func size(of tile: UInt32) throws(CoderError) -> PixelSize {
+        var sizes: [PixelSize] = []
+        for property in table.properties(of: tile) {
+            switch property {
+            case .extent(let size): sizes.append(size)
+            case .cleanAperture, .rotation: throw .unsupported("a grid of tiles that are turned or cropped")
+            default: break
+            }
+        }
+        guard sizes.count == 1 else { throw .corrupt("a tile of a grid without a size, or with several") }
+        return sizes[0]
+    }
+
+    private func checkStream(of tile: UInt32, _ size: PixelSize, in source: ByteSource) throws(CoderError) {
+        var held: [PixelSize] = []
+        switch table.items[tile]?.type {
+        case "hvc1":
+            for case .hevc(let configuration) in table.properties(of: tile) {
+                held += configuration.parameterSets.compactMap { CodedSize.hevcWindow(table.bytes[$0]) }
+            }
+            let data = try table.data(of: tile, from: source, limit: 0)
+            held += HeaderGuard.units(data).compactMap { CodedSize.hevcWindow($0) }
+        case "av01":
+            for case .av1(let configuration) in table.properties(of: tile) {
+                if let size = CodedSize.av1(table.bytes[configuration.headers]) { held.append(size) }
+            }
+            let data = try table.data(of: tile, from: source, limit: 0)
+            if let size = CodedSize.av1(data[...]) { held.append(size) }
+        default: throw .unsupported("a grid of tiles that are derived themselves")
+        }
+        for stream in held where stream.width < size.width || stream.height < size.height {
+            throw .corrupt("a tile of \(size) holds a stream of \(stream)")
+        }
+    }
+}
