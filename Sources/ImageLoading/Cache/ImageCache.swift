@@ -7,7 +7,7 @@ import Synchronization
 /// A manager uses it through ``ImageCaching``; without one there are ``query(_:_:in:)`` and
 /// ``store(_:data:for:in:_:)``.
 ///
-///     let cache = try ImageCache("faces", coders: CoderHost().manager)
+///     let cache = ImageCache("faces", coders: CoderHost().manager)
 ///     try await cache.store(image, data: bytes, for: url)
 ///     let hit = try await cache.query(url, .thumbnail(PixelSize(64, 64)))
 ///
@@ -50,12 +50,13 @@ public final class ImageCache: ImageCaching {
         decodeLine = AdmissionQueue(limit: configuration.maxDecodes ?? Machine.processorCount)
     }
 
-    /// May be changed at any time; what the memory cache may keep counts at once, parts that were made stay.
+    /// May be changed at any time; what the two caches may keep counts at once, parts that were made stay.
     public var configuration: ImageCacheConfiguration {
         get { settings.withLock { $0 } }
         set {
             settings.withLock { $0 = newValue }
             diskLine.limit = newValue.maxDiskAccesses
+            (disk as? DiskCache)?.configuration = newValue.disk
             decodeLine.limit = newValue.maxDecodes ?? Machine.processorCount
             (memory as? MemoryCache)?.configuration = newValue.memory
             if !newValue.keepsImagesInMemory { memory.removeAll() }

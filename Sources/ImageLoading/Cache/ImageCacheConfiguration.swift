@@ -46,6 +46,6 @@ public struct ImageCacheConfiguration: Sendable {
     public init() {}
 }
 
-/// Makes a disk cache in a folder, which need not exist yet.
+/// Makes a disk cache for a namespace in a directory, which need not exist yet.
 public typealias DiskCacheFactory =
-    @Sendable (_ folder: String, _ configuration: ImageCacheConfiguration) throws(CoderError) -> any DiskCaching
+    @Sendable (_ directory: String, _ namespace: String, _ configuration: ImageCacheConfiguration) -> any DiskCaching
