@@ -1,5 +1,5 @@
 import CoderHost
-public import ImageModel
+import ImageModel
 public import ImageProcessing
 
 /// What makes two requests the same picture.

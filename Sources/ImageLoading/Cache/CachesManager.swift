@@ -66,8 +66,8 @@ public final class CachesManager: ImageCaching {
         switch policy {
         case .serial: return (caches.reversed(), false)
         case .concurrent: return (caches.reversed(), true)
-        case .highestOnly: return (caches.suffix(1), false)
-        case .lowestOnly: return (caches.prefix(1), false)
+        case .highestOnly: return (Array(caches.suffix(1)), false)
+        case .lowestOnly: return (Array(caches.prefix(1)), false)
         }
     }
 
@@ -110,7 +110,7 @@ public final class CachesManager: ImageCaching {
             var best: (rank: Int, answer: Answer)?
             for await (rank, answer) in group {
                 pending.remove(rank)
-                if let answer, rank < best?.rank ?? .max { best = (rank, answer) }
+                if let answer, rank < (best?.rank ?? .max) { best = (rank, answer) }
                 // Nobody who is still at it could say anything that counts more.
                 if let best, pending.allSatisfy({ $0 > best.rank }) { group.cancelAll() }
             }

@@ -1,4 +1,4 @@
-public import CoderHost
+import CoderHost
 public import ImageModel
 
 /// What a cache had.
@@ -130,7 +130,7 @@ extension ImageCache {
     ///   - options: how it is encoded.
     /// - Throws: `.noCoder` and what the coder says, `.inputOutput`; it is in memory all the same.
     public func store(
-        _ image: LoadedImage, data: [UInt8]? = nil, for key: String, in tiers: CacheTiers = .all,
+        _ image: LoadedImage, data: [UInt8]?, for key: String, in tiers: CacheTiers = .all,
         _ options: LoadOptions = LoadOptions()
     ) async throws(CoderError) {
         if image.isPartial { return }
