@@ -96,7 +96,8 @@ public final class CachesManager: ImageCaching {
 
     /// The answer of the highest cache that has one.
     private func first<Answer: Sendable>(
-        _ caches: [any ImageCaching], _ isConcurrent: Bool, _ ask: @escaping @Sendable (any ImageCaching) async -> Answer?
+        _ caches: [any ImageCaching], _ isConcurrent: Bool,
+        _ ask: @escaping @Sendable (any ImageCaching) async -> Answer?
     ) async -> Answer? {
         if !isConcurrent {
             for cache in caches {
@@ -150,7 +151,8 @@ public final class CachesManager: ImageCaching {
 
     /// What everybody says, in the order of the caches.
     private func all<Answer: Sendable>(
-        _ caches: [any ImageCaching], _ isConcurrent: Bool, _ call: @escaping @Sendable (any ImageCaching) async -> Answer
+        _ caches: [any ImageCaching], _ isConcurrent: Bool,
+        _ call: @escaping @Sendable (any ImageCaching) async -> Answer
     ) async -> [Answer] {
         var answers: [(rank: Int, answer: Answer)] = []
         if isConcurrent {

@@ -38,6 +38,10 @@ extension ImageCache {
         let keys = CacheKey(original: key, options)
         let scale = options.scaleFactor(ofKey: key)
         if tiers.contains(.memory), let image = await imageInMemory(keys, options) {
+            // Whoever stored it may not have wanted that.
+            if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded {
+                try? await BlockingWork.run { () throws(CoderError) in try animation.preloadAllFrames() }
+            }
             let wantsData = options.queriesDataOfMemoryHits && tiers.contains(.disk) && keys.isOriginal
             return CacheHit(
                 image: image.withScaleFactor(scale), data: wantsData ? await data(for: key)?.bytes : nil, tier: .memory)

@@ -23,7 +23,7 @@ enum CacheBench {
         hasAlpha: Bool = false, _ color: [UInt8] = [10, 20, 30, 255], scaleFactor: Double = 1,
         extended: [UInt8]? = nil
     ) throws -> LoadedImage {
-        let info = ImageInfo(size: size, hasAlpha: hasAlpha, nativeFormat: format)
+        let info = ImageInfo(size: size, nativeFormat: format, hasAlpha: hasAlpha)
         let pixels = try PixelBuffer.of(size, format, color)
         return LoadedImage(
             .still(DecodedImage(info: info, pixels: pixels, format: origin, coder: "org.test.none")),

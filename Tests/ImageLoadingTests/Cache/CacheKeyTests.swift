@@ -70,8 +70,8 @@ import Testing
 
     @Test func `change with every field that changes pixels, each in its own way`() {
         var keys: [String] = []
-        for case let (_, change?) in Self.decodeFields { keys.append(key { change(&$0.decode) }) }
-        for case let (_, change?) in Self.loadFields { keys.append(key(change)) }
+        for case let change? in Self.decodeFields.values { keys.append(key { change(&$0.decode) }) }
+        for case let change? in Self.loadFields.values { keys.append(key { change(&$0) }) }
         keys.append(key { $0.decode.resampling.linearLight = true })
         keys.append(key { $0.decode.dynamicRange = .standard })
         keys.append(key { $0.decode.thumbnailSize = PixelSize(10, 10) })
@@ -94,7 +94,9 @@ import Testing
         var random = SeededRandom(7)
         func some() -> DecodeOptions {
             var options = DecodeOptions()
-            if Bool.random(using: &random) { options.thumbnailSize = PixelSize(10, Int.random(in: 0...2, using: &random)) }
+            if Bool.random(using: &random) {
+                options.thumbnailSize = PixelSize(10, Int.random(in: 0...2, using: &random))
+            }
             if Bool.random(using: &random) { options.limitBytes = Int.random(in: 1...2, using: &random) }
             if options.thumbnailSize?.isEmpty ?? true {
                 options.thumbnailSize = nil
@@ -136,8 +138,8 @@ import Testing
     @Test func `tell the types and values of a coder's options apart`() {
         let values: [OptionValue] = [
             .bool(true), .bool(false), .integer(1), .integer(0), .integer(-1), .real(1), .real(0), .real(-0.0),
-            .real(0.1), .real(.infinity), .real(.nan), .real(5e-324), .string("1"), .string("true"), .string(""),
-            .string("b1"), .bytes([]), .bytes([1]), .bytes([0, 1]), .bytes([UInt8](repeating: 7, count: 40)),
+            .real(0.1), .real(.infinity), .real(.nan), .real(.leastNonzeroMagnitude), .string("1"), .string("true"),
+            .string(""), .string("b1"), .bytes([]), .bytes([1]), .bytes([0, 1]), .bytes([UInt8](repeating: 7, count: 40)),
             .bytes([UInt8](repeating: 7, count: 41)), .bytes([UInt8](repeating: 8, count: 40)),
         ]
 
@@ -185,9 +187,10 @@ import Testing
         options.decode = .thumbnail(PixelSize(100, 50), preservesAspectRatio: false)
         options.decode.appliesOrientation = true
 
-        let key = CacheKey(original: "http://u:p@foo/a.b/image.png?foo=bar#mark", options, transformer: Blur(radius: 2.5))
+        let url = "http://u:p@foo/a.b/image.png?foo=bar#mark"
+        let key = CacheKey(original: url, options, transformer: Blur(radius: 2.5))
 
-        #expect(key.original == "http://u:p@foo/a.b/image.png?foo=bar#mark")
+        #expect(key.original == url)
         #expect(
             key.decoded == "http://u:p@foo/a.b/image-Thumbnail(100x50,stretch)-Decode(upright).png?foo=bar#mark")
         #expect(

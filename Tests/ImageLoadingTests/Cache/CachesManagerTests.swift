@@ -20,10 +20,9 @@ import Testing
 
         func image(for key: String) -> LoadedImage? { images.withLock { $0[key] } }
         func data(for key: String) async -> CachedData? {
-            if let gate { await withCheckedContinuation { done in Self.queue { gate.pass(); done.resume() } } }
+            if let gate { try? await BlockingWork.run { () throws(CoderError) in gate.pass() } }
             return entries.withLock { $0[key] }
         }
-        private static func queue(_ body: @escaping @Sendable () -> Void) { _ = BackgroundThread.start(body) }
         func store(_ image: LoadedImage, for key: String) { images.withLock { $0[key] = image } }
         func store(_ data: CachedData, for key: String) async throws(CoderError) {
             if let failure { throw failure }

@@ -24,11 +24,11 @@ import Testing
 
     // MARK: S-01 to S-12
 
-    @Test func `is one for all, or as many as somebody makes (S-01, S-02)`() {
+    @Test func `is one for all, or as many as somebody makes (S-01, S-02)`() throws {
         #expect(ImageCache.shared === ImageCache.shared)
         let (first, second) = (cache(), cache())
         #expect(first !== second && first !== ImageCache.shared)
-        first.store(try! CacheBench.still(), for: "a")
+        first.store(try CacheBench.still(), for: "a")
         #expect(first.image(for: "a") != nil && second.image(for: "a") == nil)
     }
 
@@ -243,7 +243,7 @@ import Testing
         let cache = ImageCache(disk: disk, coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
 
-        let sizes = await withTaskGroup(of: LoadedImage?.self) { group in
+        let images = await withTaskGroup(of: LoadedImage?.self) { group in
             for _ in 0..<100 { group.addTask { try? await cache.query("f.png")?.image } }
             await gate.arrival()
             // All of them are waiting, or will find it in memory.
@@ -251,7 +251,7 @@ import Testing
             return await group.reduce(into: [ObjectIdentifier?]()) { $0.append($1.map { ObjectIdentifier($0) }) }
         }
 
-        #expect(sizes.count == 100 && !sizes.contains(nil) && Set(sizes).count == 1)
+        #expect(images.count == 100 && !images.contains(nil) && Set(images).count == 1)
         #expect(disk.log.filter { $0 == "data f.png" }.count == 1)
     }
 
@@ -398,7 +398,7 @@ import Testing
         #expect(disk.log == ["store a.png", "deleteOldFiles", "data a.png"])
     }
 
-    @Test func `says what a disk cache of another kind says, with the picture in memory all the same (S-41)`() async throws {
+    @Test func `says what a disk of another kind says, with the picture in memory all the same (S-41)`() async throws {
         let full = CoderError(.inputOutput, "no space is left")
         let cache = ImageCache(disk: ScriptedDisk(failure: full), coders: coders)
         let image = try CacheBench.still()

@@ -80,7 +80,10 @@ import Testing
         var options = LoadOptions()
         options.storeFormat = "png"
         #expect(try await format(try CacheBench.still(of: "jpeg"), options) == "png")
-        #expect(try await format(try CacheBench.animation("pictures/three-frames.gif"), options) == "png")
+        options.storeFormat = "apng"
+        let frames = try await stored(try CacheBench.animation("pictures/three-frames.gif"), options)
+        #expect(CacheBench.format(frames) == "apng")
+        #expect(try AnimatedImage(ImageSource(frames), manager: CacheBench.coders).frameCount == 3)
 
         options.storeFormat = nil
         options.encode.firstFrameOnly = true
