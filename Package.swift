@@ -98,6 +98,7 @@ let package = Package(
         .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
         .executable(name: "coderhost-fetch", targets: ["CoderHostFetch"]),
         .executable(name: "coderhost-fuzz", targets: ["FuzzDriver"]),
+        .executable(name: "loading-prover", targets: ["LoadingProver"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "ImageLoading", targets: ["ImageLoading", "CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
@@ -206,10 +207,14 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
             swiftSettings: strict),
+        // what is killed and starved while it uses a disk cache
+        .executableTarget(
+            name: "LoadingProver", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
+            path: "Tests/Prove/Loading", swiftSettings: strict),
         .testTarget(
             name: "ImageLoadingTests",
             dependencies: [
-                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "TestSupport",
+                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingProver", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
