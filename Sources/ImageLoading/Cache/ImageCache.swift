@@ -1,5 +1,6 @@
 public import CoderHost
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// The usual cache: pictures in memory, their bytes on disk.
