@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Several caches that look like one.

@@ -1,4 +1,5 @@
 public import CoderHost
+import ImageProcessing
 import Synchronization
 
 // MARK: Where it is

@@ -1,5 +1,6 @@
 public import CoderHost
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// The usual cache: pictures in memory, their bytes on disk.
@@ -78,47 +79,54 @@ public final class ImageCache: ImageCaching {
     }
 
     public func store(_ data: CachedData, for key: String) async throws(CoderError) {
-        try await onDisk { disk throws(CoderError) in try disk.store(data, for: key) }
+        _ = try await inLine { disk throws(CoderError) in try disk.store(data, for: key) }
     }
 
     public func remove(_ key: String, from tiers: CacheTiers = .all) async {
         if tiers.contains(.memory) { memory.remove(key) }
-        if tiers.contains(.disk) { try? await onDisk { $0.remove(key) } }
+        if tiers.contains(.disk) { await onDisk { $0.remove(key) } }
     }
 
     public func contains(_ key: String, in tiers: CacheTiers = .all) async -> CacheTiers {
         var found: CacheTiers = []
         if tiers.contains(.memory), configuration.keepsImagesInMemory, memory.contains(key) { found.insert(.memory) }
         if tiers.contains(.disk) {
-            let isThere = try? await onDisk { $0.contains(key) }
-            if isThere == true || additionalPath(for: key) != nil { found.insert(.disk) }
+            let isThere = await onDisk { $0.contains(key) } ?? false
+            if isThere || additionalPath(for: key) != nil { found.insert(.disk) }
         }
         return found
     }
 
     public func clear(_ tiers: CacheTiers = .all) async {
         if tiers.contains(.memory) { memory.removeAll() }
-        if tiers.contains(.disk) { try? await onDisk { $0.clear() } }
+        if tiers.contains(.disk) { await onDisk { $0.clear() } }
     }
 
     // MARK: The disk as a whole
 
     /// How many entries there are on disk, and the bytes that they take.
-    public func calculateSize() async -> (count: Int, size: Int) { (try? await onDisk { $0.totals }) ?? (0, 0) }
+    public func calculateSize() async -> (count: Int, size: Int) { await onDisk { $0.totals } ?? (0, 0) }
 
     /// Removes from the disk what is too old or too much.
-    public func deleteOldFiles() async { try? await onDisk { $0.deleteOldFiles() } }
+    public func deleteOldFiles() async { await onDisk { $0.deleteOldFiles() } }
 
     /// Ends the use of the cache: old files are removed, if the configuration says so.
     public func close() async {
         if configuration.prunesWhenClosed { await deleteOldFiles() }
     }
 
-    /// Does something that waits for storage, when its turn comes; nil without a disk.
+    /// Does something that waits for storage, nil without a disk; also for a task that was cancelled: what is to be
+    /// removed must not stay because nobody is interested any more.
+    @discardableResult
+    private func onDisk<R: Sendable>(_ body: @escaping @Sendable (any DiskCaching) -> R) async -> R? {
+        guard let disk else { return nil }
+        return try? await BlockingWork.run { () throws(CoderError) -> R in body(disk) }
+    }
+
+    /// The same for reading and writing whole pictures, when its turn comes.
     ///
     /// - Throws: what `body` throws; `.cancelled` when the task is cancelled before.
-    @discardableResult
-    private func onDisk<R: Sendable>(
+    private func inLine<R: Sendable>(
         _ body: @escaping @Sendable (any DiskCaching) throws(CoderError) -> R
     ) async throws(CoderError) -> R? {
         guard let disk else { return nil }
@@ -131,7 +139,7 @@ public final class ImageCache: ImageCaching {
 
     /// The bytes, and whether anybody could have sent them.
     func bytes(for key: String) async -> (data: CachedData, origin: ImageSource.Origin)? {
-        let stored = try? await onDisk { $0.data(for: key) }
+        let stored = try? await inLine { disk throws(CoderError) in disk.data(for: key) }
         if let stored, let stored { return (stored, .network) }
         guard let path = additionalPath(for: key) else { return nil }
         let limits = coders.limits

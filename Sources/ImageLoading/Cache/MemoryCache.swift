@@ -1,4 +1,5 @@
 import CoderHost
+import ImageProcessing
 import Synchronization
 
 /// Keeps pictures in memory, the least recently used make room first.

@@ -1,4 +1,5 @@
 import CoderHost
+import ImageProcessing
 import Synchronization
 
 /// Tells caches when the system runs out of memory.

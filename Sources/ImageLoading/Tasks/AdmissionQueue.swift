@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// The line in front of something that only so many may do at a time.

@@ -1,3 +1,4 @@
+import ImageProcessing
 import Synchronization
 
 /// How urgent a load is right now; whoever waits in a line watches it.

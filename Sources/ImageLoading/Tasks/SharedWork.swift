@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Work that any number of callers wait for, and that is done once.

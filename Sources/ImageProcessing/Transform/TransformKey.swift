@@ -24,7 +24,13 @@ public func transformedKey(_ key: String, _ transformerKey: String) -> String {
 
 /// The cache key of a picture that was decoded within a size; a transformer's key comes after it.
 public func thumbnailKey(_ key: String, _ size: PixelSize, preservesAspectRatio: Bool) -> String {
-    transformedKey(key, "Thumbnail(\(size),\(preservesAspectRatio ? "aspect" : "stretch"))")
+    // Interpolating would take as long as all the rest.
+    var text = "Thumbnail("
+    text += String(size.width)
+    text += "x"
+    text += String(size.height)
+    text += preservesAspectRatio ? ",aspect)" : ",stretch)"
+    return transformedKey(key, text)
 }
 
 /// Behind the scheme and the authority of a URL, or the start of what is none.

@@ -1,4 +1,5 @@
 import Dispatch
+import ImageProcessing
 import Synchronization
 
 /// Holds threads up until a test opens it.

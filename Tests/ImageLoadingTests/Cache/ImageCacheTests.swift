@@ -306,6 +306,21 @@ import Testing
         #expect(try await second.value?.image.size == PixelSize(31, 17))
     }
 
+    @Test func `removes what a cancelled task wants to be removed`() async throws {
+        let cache = cache()
+        for name in ["a.png", "b.png"] { try await cache.store(try CacheBench.still(), data: png, for: name) }
+
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await cache.remove("a.png")
+            return await (cache.contains("a.png"), cache.contains("b.png"))
+        }
+        task.cancel()
+
+        let found = await task.value
+        #expect(found.0 == [] && found.1 == .all)
+    }
+
     @Test func `takes what cannot be decoded for a miss`() async throws {
         let cache = cache()
         try await cache.store(CachedData(Array("no picture".utf8)), for: "a.png")

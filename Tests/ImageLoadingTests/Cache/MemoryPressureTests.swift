@@ -2,6 +2,7 @@ import CoderHost
 import Dispatch
 import Glibc
 import ImageModel
+import ImageProcessing
 import Synchronization
 import TestSupport
 import Testing
