@@ -173,7 +173,8 @@ public final class DiskCache: Sendable {
         // Whoever stores a new entry meanwhile wins; then that one is changed.
         for _ in 0..<16 {
             guard let entry = find(name, .everything, settings, isUse: false), let picture = entry.picture else {
-                break
+                throw CoderError(
+                    .notFound, "the disk cache has no entry of this key", hint: "store the bytes first")
             }
             var tail = entry.tail
             body(&tail)
