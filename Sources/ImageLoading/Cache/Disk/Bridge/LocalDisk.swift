@@ -144,7 +144,6 @@ extension SystemError {
     static let tooShort = SystemError(EIO)
     static let tooLarge = SystemError(EFBIG)
     static let replaced = SystemError(ESTALE)
-    static let unsupported = SystemError(EOPNOTSUPP)
 
     var isBusy: Bool { code == EWOULDBLOCK }
     var isMissing: Bool { code == ENOENT || code == ENOTDIR }
