@@ -1,3 +1,4 @@
+import CoderHost
 import Glibc
 public import ImageModel
 public import Logging
@@ -32,7 +33,7 @@ public struct DownloaderConfiguration: Sendable {
 
     /// Fields of every request; see ``Downloader/setHeader(_:_:)``.
     public var headers = [
-        "User-Agent": "coderhost/\(DownloaderConfiguration.version)", "Accept": "image/*,*/*;q=0.8",
+        "User-Agent": "coderhost/\(coderHostVersion)", "Accept": "image/*,*/*;q=0.8",
         "Accept-Encoding": "identity",
     ]
     /// For servers that ask for it with 401; sent to the origin of the URL alone, at once after it was asked for once.
@@ -66,7 +67,7 @@ public struct DownloaderConfiguration: Sendable {
 
     public init() {}
 
-    static let version = "0.1.0"
+
 
     /// 200 MB, or a tenth of the memory where that is less, or what a decoder takes at most.
     public static let standardMaxBytes: Int = {
