@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
+import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 import Synchronization

@@ -180,7 +180,7 @@ public final class Downloader: ImageLoading {
                 DownloadMetrics.failed(failure.error.code.description)
                 return .failure(Task.isCancelled ? TransferFailure.cancelled.error : failure.error)
             }
-            DownloadMetrics.retries.increment()
+            DownloadMetrics.retried()
             attempt += 1
             guard (try? await Task.sleep(for: delay)) != nil else { return .failure(TransferFailure.cancelled.error) }
         }
@@ -194,11 +194,8 @@ public final class Downloader: ImageLoading {
             return try await line.run(urgency) { () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
                 try await bucket?.wait()
                 let begin = ContinuousClock.now
-                DownloadMetrics.inProgress.increment()
-                defer {
-                    DownloadMetrics.inProgress.decrement()
-                    DownloadMetrics.duration.record(duration: ContinuousClock.now - begin)
-                }
+                DownloadMetrics.began()
+                defer { DownloadMetrics.ended(after: ContinuousClock.now - begin) }
                 // The time limit is the whole transfer's, so it answers in the transfer's own words.
                 let outcome = try await TimeLimit.run(configuration.totalTimeout, "the transfer took too long") {
                     () async throws(CoderError) -> Result<LoadedData, TransferFailure> in

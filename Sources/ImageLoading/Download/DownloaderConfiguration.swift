@@ -1,6 +1,6 @@
 import CoderHost
 import Glibc
-public import ImageModel
+import ImageModel
 public import Logging
 
 /// How a downloader works.
@@ -66,8 +66,6 @@ public struct DownloaderConfiguration: Sendable {
     public var logger = Logger(label: "coderhost.download") { _ in SwiftLogNoOpLogHandler() }
 
     public init() {}
-
-
 
     /// 200 MB, or a tenth of the memory where that is less, or what a decoder takes at most.
     public static let standardMaxBytes: Int = {

@@ -1,4 +1,4 @@
-public import ImageModel
+import ImageModel
 
 /// A request as it goes to a server.
 public struct OutgoingRequest: Sendable, Hashable {

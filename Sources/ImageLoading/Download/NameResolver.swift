@@ -49,7 +49,7 @@ extension AdmissionQueue {
         _ body: @Sendable () async -> Result<R, CoderError>
     ) async -> Result<R, CoderError> {
         do throws(CoderError) {
-            return try await run(LoadUrgency()) { () async throws(CoderError) -> R in try await body().get() }
+            return try await run(LoadUrgency()) { () async throws(CoderError) -> Result<R, CoderError> in await body() }
         } catch {
             return .failure(error)
         }

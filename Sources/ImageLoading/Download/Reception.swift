@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import CoderHost
 import ImageModel
 import NIOCore
+import NIOHTTP1
 
 /// The body of an answer on its way into memory.
 struct Reception: Sendable {
@@ -31,7 +32,7 @@ struct Reception: Sendable {
             else { return .startOver }
             start = range.first
             total = range.total ?? partial.total
-            DownloadMetrics.resumed.increment()
+            DownloadMetrics.resumed()
         }
         try check(total ?? length ?? 0)
         let source = try start > 0 ? hop.partial!.source : makeSource(total)
@@ -67,7 +68,7 @@ struct Reception: Sendable {
                     throw TransferFailure.bad("the server sends more than it said")
                 }
                 try source.append(bytes)
-                DownloadMetrics.bytes.increment(by: bytes.count)
+                DownloadMetrics.received(bytes.count)
                 if source.count == total { continue }
                 var progress = LoadProgress(source, expected: total)
                 progress.isReadable = !isSecret
@@ -109,8 +110,9 @@ struct Reception: Sendable {
             total.map({ source.count < $0 }) ?? true
         else { return }
         let strong = facts.entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
-        guard let validator = strong ?? (facts.entityTag == nil ? facts.headers["last-modified"] : nil)
-            ?? (status == 206 ? hop.partial?.validator : nil)
+        guard
+            let validator = strong ?? (facts.entityTag == nil ? facts.headers["last-modified"] : nil)
+                ?? (status == 206 ? hop.partial?.validator : nil)
         else { return }
         transfer.parts.partials.put(
             PartialTransfer(source: source, validator: validator, total: total), transfer.key.partialKey)

@@ -94,7 +94,7 @@ struct Transfer: Sendable {
                 guard hop.address.scheme != .https || target.scheme == .https || parts.configuration.allowsDowngrade
                 else { throw .bad("the server redirects from https to http, which anybody can read and change") }
                 hop.timings.redirects += 1
-                DownloadMetrics.redirects.increment()
+                DownloadMetrics.redirected()
                 if status == 303 && hop.method != "HEAD" || (301...302).contains(status) && hop.method == "POST" {
                     hop.method = "GET"
                     hop.body = nil
@@ -184,7 +184,7 @@ struct Transfer: Sendable {
             request.headers.replaceOrAdd(name: "If-Range", value: partial.validator)
         }
         if let body = hop.body { request.body = .bytes(ByteBuffer(bytes: body)) }
-        DownloadMetrics.requests.increment()
+        DownloadMetrics.requested()
         let start = ContinuousClock.now
         let response: HTTPClientResponse
         do {

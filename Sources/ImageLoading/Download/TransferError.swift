@@ -64,7 +64,8 @@ struct TransferFailure: Error {
                 isBeforeConnection = true
             }
         case let problem as NIOHTTPDecompression.DecompressionError:
-            self = problem == .limit
+            self =
+                problem == .limit
                 ? TransferFailure(.limit("input", allowed: maxBytes, requested: maxBytes + 1))
                 : .bad("what the server sent cannot be decompressed")
         case is NIOHTTPDecompression.ExtraDecompressionError:

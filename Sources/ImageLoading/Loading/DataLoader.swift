@@ -1,4 +1,4 @@
-public import CoderHost
+import CoderHost
 public import ImageModel
 
 /// Loads pictures that stand in their URL: `data:image/png;base64,…`.

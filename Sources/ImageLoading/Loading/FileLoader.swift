@@ -1,4 +1,4 @@
-public import CoderHost
+import CoderHost
 public import ImageModel
 
 /// Loads files: `file` URLs and plain paths.

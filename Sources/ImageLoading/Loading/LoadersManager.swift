@@ -1,4 +1,3 @@
-public import CoderHost
 public import ImageModel
 import Synchronization
 

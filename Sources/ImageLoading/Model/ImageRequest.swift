@@ -1,5 +1,3 @@
-public import ImageModel
-
 /// A picture that is wanted, and how.
 public struct ImageRequest: Sendable {
     /// Where it comes from: an `http`, `https`, `file` or `data` URL, or a name that a loader of the application knows.

@@ -9,7 +9,7 @@ import Synchronization
 final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, CoderError>
 
-    private struct Waiter {
+    fileprivate struct Waiter {
         var continuation: CheckedContinuation<Outcome, Never>
         var urgency: LoadUrgency
         var onEvent: @Sendable (Event) -> Void

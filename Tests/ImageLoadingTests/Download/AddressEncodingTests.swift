@@ -49,7 +49,8 @@ import Testing
         // names, as the resolver of the test knows them
         "http://localhost:PORT/", "http://LOCALHOST:PORT/", "http://localhost.:PORT/", "http://localhost..:PORT/",
         "http://127.0.0.1.nip.io:PORT/", "http://7f000001.nip.io:PORT/", "http://a.127-0-0-1.sslip.io:PORT/",
-        "http://localtest.me:PORT/", "http://ip6-localhost:PORT/", "http://mapped.test:PORT/", "http://nat64.test:PORT/",
+        "http://localtest.me:PORT/", "http://ip6-localhost:PORT/", "http://mapped.test:PORT/",
+        "http://nat64.test:PORT/",
         "http://mixed.test:PORT/", "http://mixed6.test:PORT/", "http://metadata.test:PORT/", "http://zero.test:PORT/",
         "http://bücher.test:PORT/",
     ]
@@ -58,7 +59,8 @@ import Testing
     static let names: [String: [String]] = [
         "localhost": ["127.0.0.1", "::1"], "127.0.0.1.nip.io": ["127.0.0.1"], "7f000001.nip.io": ["127.0.0.1"],
         "a.127-0-0-1.sslip.io": ["127.0.0.1"], "localtest.me": ["127.0.0.1"], "ip6-localhost": ["::1"],
-        "mapped.test": ["::ffff:127.0.0.1"], "nat64.test": ["64:ff9b::127.0.0.1"], "mixed.test": ["127.0.0.2", "127.0.0.1"],
+        "mapped.test": ["::ffff:127.0.0.1"], "nat64.test": ["64:ff9b::127.0.0.1"],
+        "mixed.test": ["127.0.0.2", "127.0.0.1"],
         "mixed6.test": ["127.0.0.2", "::1"], "metadata.test": ["169.254.169.254"], "zero.test": ["0.0.0.0"],
         "xn--bcher-kva.test": ["127.0.0.1"],
     ]
@@ -110,7 +112,9 @@ import Testing
             let target = text.replacing("PORT", with: "\(listener.port)").filter { !"\n\r\r\n\u{0}".contains($0) }
             server.on("/\(index)") { _ in .redirect(to: target) }
             let error = await downloader.failure(server.url("/\(index)"))
-            if error == nil || listener.connections > 0 { reached.append("\(text): \(error?.description ?? "an answer")") }
+            if error == nil || listener.connections > 0 {
+                reached.append("\(text): \(error?.description ?? "an answer")")
+            }
         }
 
         #expect(reached.isEmpty)
@@ -153,7 +157,9 @@ import Testing
         await listener.stop()
     }
 
-    @Test(arguments: ["http://127.0.0.1:PORT/", "http://2130706433:PORT/", "http://0x7f.1:PORT/", "http://localhost:PORT/"])
+    @Test(arguments: [
+        "http://127.0.0.1:PORT/", "http://2130706433:PORT/", "http://0x7f.1:PORT/", "http://localhost:PORT/",
+    ])
     func `lead to the listener when near addresses are allowed`(text: String) async throws {
         let listener = try await TestServer.start()
         listener.onEverythingElse { _ in .bytes([1]) }

@@ -33,7 +33,9 @@ import Testing
             downloader.setHeader("X-All", "1")
             downloader.setHeader("accept", "image/webp")
 
-            _ = try await downloader.bytes(server.url("/a")) { $0.headers = ["X-One": "2", "x-all": "3", "Host": "evil"] }
+            _ = try await downloader.bytes(server.url("/a")) {
+                $0.headers = ["X-One": "2", "x-all": "3", "Host": "evil"]
+            }
 
             let request = try #require(server.requests.first)
             #expect(downloader.header("x-ALL") == "1")
@@ -206,7 +208,9 @@ import Testing
 
     @Test func `keep cookies only when they are asked to`() async throws {
         try await withServer { server, downloader in
-            server.onEverythingElse { _ in .bytes([1]).with("Set-Cookie", "a=1; Path=/").with("Set-Cookie", "b=2; Path=/x") }
+            server.onEverythingElse { _ in
+                .bytes([1]).with("Set-Cookie", "a=1; Path=/").with("Set-Cookie", "b=2; Path=/x")
+            }
 
             _ = try await downloader.bytes(server.url("/1"))
             _ = try await downloader.bytes(server.url("/2")) { $0.handlesCookies = true }
@@ -225,7 +229,8 @@ import Testing
             server.on("/a") {
                 $0.header("If-None-Match") == "\"v1\"" ? .status(304, [("ETag", "\"v1\"")]) : .bytes([9])
             }
-            let same = CachedData([1], attributes: ["etag": "\"v1\"", "last-modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
+            let same = CachedData(
+                [1], attributes: ["etag": "\"v1\"", "last-modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
             let old = CachedData([1], attributes: ["etag": "\"v0\""])
 
             let unchanged = try await downloader.outcome(server.url("/a"), cached: same).get()

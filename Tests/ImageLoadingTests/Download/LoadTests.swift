@@ -54,7 +54,7 @@ private func count(_ variable: String, or standard: Int) -> Int {
                 $0.retry = RetryPolicy(maxCount: 3, .fixed(.milliseconds(5)))
             }
             forgotten = downloader
-            var random = SeededRandom(seed: 7)
+            var random = SeededRandom(7)
             var answers = 0
             var loads: [Task<Result<LoadedData, CoderError>, Never>] = []
             for number in 0..<total {

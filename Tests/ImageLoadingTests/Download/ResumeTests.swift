@@ -106,11 +106,13 @@ import Testing
 
     @Test func `go on by date where there is no tag`() async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-        try await twice(first: { reply in
-            var reply = reply
-            reply.headers = reply.headers.filter { $0.0 != "ETag" } + [("Last-Modified", date)]
-            return reply
-        }, again: { .ranges(Self.picture, for: $0, etag: date) }) { server, outcome in
+        try await twice(
+            first: { reply in
+                var reply = reply
+                reply.headers = reply.headers.filter { $0.0 != "ETag" } + [("Last-Modified", date)]
+                return reply
+            }, again: { .ranges(Self.picture, for: $0, etag: date) }
+        ) { server, outcome in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.last?.header("If-Range") == date)
         }

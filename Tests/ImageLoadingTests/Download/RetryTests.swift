@@ -94,12 +94,13 @@ import Testing
         #expect(policy.delay(after: error, attempt: 1, retryAfter: .seconds(20)) == .seconds(20))
     }
 
-    @Test(arguments: [
-        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
-        ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("nonsense", nil), ("Sun, 06 Nov 1994", nil),
-        ("Sun, 06 Nov 1994 25:49:37 GMT", nil), ("", nil),
-    ] as [(String, Int?)])
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000), ("nonsense", nil), ("Sun, 06 Nov 1994", nil),
+            ("Sun, 06 Nov 1994 25:49:37 GMT", nil), ("", nil),
+        ] as [(String, Int?)])
     func `know the times of servers`(text: String, seconds: Int?) {
         #expect(HTTPDate.seconds(text) == seconds)
     }
@@ -197,24 +198,25 @@ import Testing
 }
 
 @Suite struct `Cookies` {
-    @Test(arguments: [
-        ("a=1", "http://h.test/x/y", "http://h.test/x/z", "a=1"),
-        ("a=1", "http://h.test/x/y", "http://h.test/z", nil),
-        ("a=1; Path=/x", "http://h.test/", "http://h.test/xy", nil),
-        ("a=1; Path=/x", "http://h.test/", "http://h.test/x", "a=1"),
-        ("a=1; Path=/", "http://h.test/", "http://other.test/", nil),
-        ("a=1; Path=/", "http://h.test/", "http://a.h.test/", nil),
-        ("a=1; Path=/; Domain=h.test", "http://h.test/", "http://h.test/", "a=1"),
-        ("a=1; Path=/; Domain=evil.test", "http://h.test/", "http://h.test/", nil),
-        ("a=1; Path=/; Secure", "https://h.test/", "http://h.test/", nil),
-        ("a=1; Path=/; Secure", "https://h.test/", "https://h.test/", "a=1"),
-        ("a=1; Path=/; Secure", "http://h.test/", "https://h.test/", nil),
-        ("a=1; Path=/; Max-Age=10", "http://h.test/", "http://h.test/", "a=1"),
-        ("a=1; Path=/; Max-Age=0", "http://h.test/", "http://h.test/", nil),
-        ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:16:39 GMT", "http://h.test/", "http://h.test/", nil),
-        ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:16:41 GMT", "http://h.test/", "http://h.test/", "a=1"),
-        ("=1", "http://h.test/", "http://h.test/", nil), ("nonsense", "http://h.test/", "http://h.test/", nil),
-    ] as [(String, String, String, String?)])
+    @Test(
+        arguments: [
+            ("a=1", "http://h.test/x/y", "http://h.test/x/z", "a=1"),
+            ("a=1", "http://h.test/x/y", "http://h.test/z", nil),
+            ("a=1; Path=/x", "http://h.test/", "http://h.test/xy", nil),
+            ("a=1; Path=/x", "http://h.test/", "http://h.test/x", "a=1"),
+            ("a=1; Path=/", "http://h.test/", "http://other.test/", nil),
+            ("a=1; Path=/", "http://h.test/", "http://a.h.test/", nil),
+            ("a=1; Path=/; Domain=h.test", "http://h.test/", "http://h.test/", "a=1"),
+            ("a=1; Path=/; Domain=evil.test", "http://h.test/", "http://h.test/", nil),
+            ("a=1; Path=/; Secure", "https://h.test/", "http://h.test/", nil),
+            ("a=1; Path=/; Secure", "https://h.test/", "https://h.test/", "a=1"),
+            ("a=1; Path=/; Secure", "http://h.test/", "https://h.test/", nil),
+            ("a=1; Path=/; Max-Age=10", "http://h.test/", "http://h.test/", "a=1"),
+            ("a=1; Path=/; Max-Age=0", "http://h.test/", "http://h.test/", nil),
+            ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:16:39 GMT", "http://h.test/", "http://h.test/", nil),
+            ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:16:41 GMT", "http://h.test/", "http://h.test/", "a=1"),
+            ("=1", "http://h.test/", "http://h.test/", nil), ("nonsense", "http://h.test/", "http://h.test/", nil),
+        ] as [(String, String, String, String?)])
     func `go back to whoever set them`(field: String, from: String, to: String, sent: String?) throws {
         let jar = CookieJar()
         jar.store(field, from: try WebAddress(from), now: 1000)

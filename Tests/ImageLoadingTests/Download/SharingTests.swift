@@ -33,13 +33,16 @@ import Testing
             server.on("/a") { _ in .gated([1, 2], after: 1, gate) }
             let url = server.url("/a")
             let changes: [@Sendable (inout LoadOptions) -> Void] = [
-                { _ in }, { $0.headers = ["Accept": "image/webp"] }, { $0.credential = Credential(user: "a", password: "b") },
-                { $0.handlesCookies = true }, { $0.responseModifier = { $0 } }, { $0.decryptor = { bytes, _ in bytes } },
+                { _ in }, { $0.headers = ["Accept": "image/webp"] },
+                { $0.credential = Credential(user: "a", password: "b") },
+                { $0.handlesCookies = true }, { $0.responseModifier = { $0 } },
+                { $0.decryptor = { bytes, _ in bytes } },
                 { $0.requestModifier = RequestModifiers.headers(["X-A": "1"]) },
             ]
             let same: [@Sendable (inout LoadOptions) -> Void] = [
                 { $0.minimumProgressInterval = 0.5 }, { $0.isProgressive = true },
-                { $0.requestModifier = RequestModifiers.headers(["X-A": "1"]) }, { $0.decode.thumbnailSize = .init(1, 1) },
+                { $0.requestModifier = RequestModifiers.headers(["X-A": "1"]) },
+                { $0.decode.thumbnailSize = .init(1, 1) },
             ]
             downloader.maxConcurrent = 100
 
