@@ -156,9 +156,9 @@ import Testing
             server.on("/bad") { _ in .bytes(Array("!!!!".utf8)) }
             let readable = Collected<Bool>()
 
-            let good = try await downloader.outcome(server.url("/good"), onProgress: { readable.add($0.isReadable) }) {
+            let good = try await downloader.outcome(server.url("/good"), onProgress: { readable.add($0.isReadable) }, options: {
                 $0.decryptor = Decryptors.base64
-            }.get()
+            }).get()
             let bad = await downloader.failure(server.url("/bad")) { $0.decryptor = Decryptors.base64 }
 
             #expect(good.bytes == Array("hello".utf8))

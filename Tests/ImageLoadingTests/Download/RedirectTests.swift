@@ -97,7 +97,7 @@ import Testing
             try await withServer(tls: true, { $0.allowsDowngrade = isAllowed }) { server, downloader in
                 server.on("/a") { _ in .redirect(to: plain.url("/b")) }
 
-                let outcome = await downloader.outcome(server.url("/a")) { $0.allowsInvalidCertificates = true }
+                let outcome = await downloader.outcome(server.url("/a"), options: { $0.allowsInvalidCertificates = true })
 
                 switch outcome {
                 case .success(let data): #expect(isAllowed && data.bytes == [1])

@@ -46,7 +46,7 @@ import Testing
             ]
             downloader.maxConcurrent = 100
 
-            let loads = (changes + same).map { change in Task { await downloader.outcome(url, change) } }
+            let loads = (changes + same).map { change in Task { await downloader.outcome(url, options: change) } }
             #expect(await eventually { server.requests.count == changes.count && downloader.count == changes.count })
             gate.open()
             for load in loads { #expect(try await load.value.get().bytes == [1, 2]) }
@@ -180,9 +180,9 @@ import Testing
             server.on("/a") { _ in .slow(pattern(1000), piece: 50, every: 3) }
             let events = Collected<Int>()
 
-            _ = try await downloader.outcome(server.url("/a"), onProgress: { events.add($0.received) }) {
+            _ = try await downloader.outcome(server.url("/a"), onProgress: { events.add($0.received) }, options: {
                 $0.minimumProgressInterval = 0.51
-            }.get()
+            }).get()
 
             #expect(events.values.count == 2)
             #expect(events.values[0] >= 510)
