@@ -1,18 +1,18 @@
-import CoderHost
-import ImageModel
+package import CoderHost
+package import ImageModel
 
 /// What a person said about how to encode, before it is known which encoder that concerns.
-struct EncodingSwitches {
+package struct EncodingSwitches {
     private let shared: [(key: String, value: OptionValue)]
     private let raw: [(key: String, text: String)]
     /// Bytes that the file may have at most.
-    let maxFileSize: Int?
-    let embedsThumbnail: Bool
+    package let maxFileSize: Int?
+    package let embedsThumbnail: Bool
     /// Switches of this program and the last part of the options they stand for.
     private let named: [(name: String, text: String)]
 
     /// The switches, for the specification of a command.
-    static let specification = [
+    package static let specification = [
         OptionSpecification(
             "-q", "--quality", value: "N", help: "what to keep, 0 to 100 (default: the coder's own)"),
         OptionSpecification("--lossless", help: "lose nothing, where the format can"),
@@ -34,7 +34,7 @@ struct EncodingSwitches {
     ]
 
     /// Those of commands that write one picture for each input.
-    static let stillSpecification = [
+    package static let stillSpecification = [
         OptionSpecification(
             "--target-size", value: "SIZE",
             help:
@@ -44,7 +44,7 @@ struct EncodingSwitches {
             "--embed-thumbnail", help: "store a small version beside the picture, where the format can"),
     ]
 
-    init(_ arguments: ParsedArguments) throws(UsageError) {
+    package init(_ arguments: ParsedArguments) throws(UsageError) {
         var shared: [(key: String, value: OptionValue)] = []
         if let quality = try arguments.real("--quality", 0...100) { shared.append((OptionKey.quality, .real(quality))) }
         if arguments.has("--lossless") { shared.append((OptionKey.lossless, .bool(true))) }
@@ -68,7 +68,7 @@ struct EncodingSwitches {
     }
 
     /// Refuses what the best encoder of a format would refuse, before any file is looked at.
-    func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
+    package func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
         guard !named.isEmpty, let encoder = host.manager.encoders(for: format).first?.descriptor else { return }
         for (name, text) in named {
             let match = encoder.options.first { $0.key.hasSuffix("." + name) && $0.scope.includesEncoding }
@@ -101,7 +101,7 @@ struct EncodingSwitches {
     }
 
     /// What the host does for a still, with the options that its encoder knows.
-    func wishes(_ known: CoderOptions, _ changes: PictureChanges) -> EncodeOptions {
+    package func wishes(_ known: CoderOptions, _ changes: PictureChanges) -> EncodeOptions {
         var options = EncodeOptions(known)
         options.maxFileSize = maxFileSize
         options.embedsThumbnail = embedsThumbnail
@@ -110,7 +110,7 @@ struct EncodingSwitches {
     }
 
     /// Limits under which an animation is written, for which no quality is searched.
-    func limits(_ limits: DecodeLimits) -> DecodeLimits {
+    package func limits(_ limits: DecodeLimits) -> DecodeLimits {
         guard let maxFileSize else { return limits }
         var limits = limits
         limits.maxOutputBytes = limits.maxOutputBytes > 0 ? min(limits.maxOutputBytes, maxFileSize) : maxFileSize
@@ -118,7 +118,7 @@ struct EncodingSwitches {
     }
 
     /// Options that some decoder of these bytes knows.
-    func decoding(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> CoderOptions {
+    package func decoding(_ source: ImageSource, _ host: CoderHost) throws(CoderError) -> CoderOptions {
         var options = CoderOptions()
         for option in raw {
             for coder in host.manager.candidates(for: source) {
@@ -131,7 +131,7 @@ struct EncodingSwitches {
     }
 
     /// Options as the encoder's schema reads them; shared switches that mean nothing to it are only mentioned.
-    func encoding(
+    package func encoding(
         _ format: ImageFormat, _ encoder: CoderDescriptor?, _ host: CoderHost
     ) throws(CoderError) -> (known: CoderOptions, warnings: [String]) {
         var options = CoderOptions()

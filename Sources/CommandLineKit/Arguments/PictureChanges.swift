@@ -1,29 +1,29 @@
 import CoderHost
-import ImageModel
-import ImageProcessing
+package import ImageModel
+package import ImageProcessing
 
 /// What becomes of the pixels between decoding and encoding, as a person asked for it.
 ///
 /// In this order, whatever the order of the switches: upright, cut out, resized and cropped or filled up, the colours,
 /// then flipped, rotated, blurred, filtered, tinted, rounded.
-struct PictureChanges {
+package struct PictureChanges {
     /// The box to resize to; a side of 0 follows from the other one.
-    let box: PixelSize?
-    let fit: Fit
-    let position: CropPosition
-    let mayEnlarge: Bool
-    let resampling: Resampling
+    package let box: PixelSize?
+    package let fit: Fit
+    package let position: CropPosition
+    package let mayEnlarge: Bool
+    package let resampling: Resampling
     /// The part of the upright picture that is cut out first.
-    let part: PixelRect?
-    let limitBytes: Int?
+    package let part: PixelRect?
+    package let limitBytes: Int?
     /// What is put under transparent pixels and around a picture that does not fill its box.
-    let background: RGBAColor?
+    package let background: RGBAColor?
     /// The space that colours are converted to, and whether its profile is embedded.
-    let colors: (profile: ColorProfile, embeds: Bool)?
-    let pipeline: Pipeline
+    package let colors: (profile: ColorProfile, embeds: Bool)?
+    package let pipeline: Pipeline
 
     /// - Parameter box: what the picture is resized to.
-    init(_ arguments: ParsedArguments, box: PixelSize?) throws(UsageError) {
+    package init(_ arguments: ParsedArguments, box: PixelSize?) throws(UsageError) {
         self.box = box
         fit = try arguments.choice("--fit", Fit.self) ?? .inside
         mayEnlarge = arguments.has("--enlarge")
@@ -126,13 +126,13 @@ struct PictureChanges {
     }
 
     /// Whether pixels stay as they are.
-    var isIdentity: Bool {
+    package var isIdentity: Bool {
         box == nil && part == nil && limitBytes == nil && colors == nil && background == nil
             && pipeline.transformers.isEmpty
     }
 
     /// The switches that `convert` and `thumbnail` share.
-    static let specification = [
+    package static let specification = [
         OptionSpecification(
             "--fit", value: "HOW",
             help: "how it meets the box: inside, outside, cover, contain or fill (default: inside)"),
@@ -158,7 +158,7 @@ struct PictureChanges {
     ]
 
     /// Those that `convert` alone has.
-    static let transforms = [
+    package static let transforms = [
         OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal, vertical or both (default: neither)"),
         OptionSpecification(
             "--rotate", value: "DEGREES",

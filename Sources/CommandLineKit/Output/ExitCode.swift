@@ -1,9 +1,9 @@
-import ImageModel
+package import ImageModel
 
 /// How the process ends.
 ///
 /// - Source: `sysexits.h`, as the table of errors in the documentation assigns them.
-enum ExitCode: Int32 {
+package enum ExitCode: Int32 {
     case success = 0
     /// Some inputs of a batch failed; `compare`: the pictures differ.
     case partialFailure = 1
@@ -20,7 +20,7 @@ enum ExitCode: Int32 {
     case refused = 77
     case interrupted = 130
 
-    init(_ code: CoderError.Code) {
+    package init(_ code: CoderError.Code) {
         self =
             switch code {
             case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data

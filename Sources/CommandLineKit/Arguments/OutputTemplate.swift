@@ -1,7 +1,7 @@
 import CoderHost
 
 /// A name with places to fill: `{name}`, and `{n:04}` with leading zeros.
-struct OutputTemplate {
+package struct OutputTemplate {
     private enum Piece {
         case text(String)
         case value(name: String, width: Int?)
@@ -9,10 +9,10 @@ struct OutputTemplate {
 
     private let pieces: [Piece]
 
-    static let names = ["stem", "dir", "ext", "n", "w", "h"]
+    package static let names = ["stem", "dir", "ext", "n", "w", "h"]
 
     /// - Throws: ``UsageError`` for what nothing could be put into.
-    init(_ text: String) throws(UsageError) {
+    package init(_ text: String) throws(UsageError) {
         var pieces: [Piece] = []
         var rest = text[...]
         while let open = rest.firstIndex(of: "{") {
@@ -47,12 +47,12 @@ struct OutputTemplate {
     }
 
     /// Whether there is a place for a value, with or without a width.
-    func mentions(_ name: String) -> Bool {
+    package func mentions(_ name: String) -> Bool {
         pieces.contains { if case .value(name, _) = $0 { true } else { false } }
     }
 
     /// - Parameter digits: how long `{n}` is without a width of its own.
-    func filled(_ values: [String: String], digits: Int = 0) -> String {
+    package func filled(_ values: [String: String], digits: Int = 0) -> String {
         var result = ""
         for (index, piece) in pieces.enumerated() {
             switch piece {

@@ -1,8 +1,8 @@
 import CoderHost
-import ImageModel
+package import ImageModel
 
 /// Keeps the outputs of one call apart from its inputs, and from each other.
-struct OutputGuard {
+package struct OutputGuard {
     /// A file, by whatever name or link it is reached.
     private struct Place: Hashable {
         var device: UInt64
@@ -33,7 +33,7 @@ struct OutputGuard {
     private let remedy: String
 
     /// - Parameter remedy: what helps somebody who would write over an input.
-    init(inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name") {
+    package init(inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name") {
         mayReplace = !arguments.has("--no-overwrite")
         mayReplaceInput = arguments.has("--overwrite")
         self.remedy = remedy
@@ -41,12 +41,12 @@ struct OutputGuard {
     }
 
     /// - Parameter role: what the input is in a message; nil names it.
-    mutating func add(input: String, as role: String? = nil) {
+    package mutating func add(input: String, as role: String? = nil) {
         if let place = Place(input), inputs[place] == nil { inputs[place] = Input(file: input, role: role) }
     }
 
     /// Keeps a name for a file that is written last.
-    mutating func reserve(_ path: String, as role: String) {
+    package mutating func reserve(_ path: String, as role: String) {
         if path != "-" { reserved[Self.place(ofName: path)] = role }
     }
 
@@ -64,7 +64,7 @@ struct OutputGuard {
     ///   - input: what is being read.
     ///   - isReserved: whether this is the file that a name was kept for.
     /// - Throws: `.cannotCreate`.
-    func examine(_ path: String, from input: String, isReserved: Bool = false) throws(CoderError) {
+    package func examine(_ path: String, from input: String, isReserved: Bool = false) throws(CoderError) {
         if !isReserved, !reserved.isEmpty, path != "-", let role = reserved[Self.place(ofName: path)] {
             throw CoderError(.cannotCreate, "\(path) is \(role)", hint: "choose another name")
         }
@@ -87,7 +87,7 @@ struct OutputGuard {
     }
 
     /// Remembers an output that is in place.
-    mutating func note(_ path: String, from input: String) {
+    package mutating func note(_ path: String, from input: String) {
         if let place = Place(path) { written[place] = (input, path) }
         claims[Self.place(ofName: path)] = nil
     }
@@ -95,7 +95,7 @@ struct OutputGuard {
     /// Keeps the name for one of several inputs that are worked on at the same time.
     ///
     /// - Throws: as ``examine(_:from:isReserved:)``, and `.cannotCreate` where another input has the name already.
-    mutating func claim(_ path: String, from input: String) throws(CoderError) {
+    package mutating func claim(_ path: String, from input: String) throws(CoderError) {
         try examine(path, from: input)
         if path == "-" { return }
         let name = Self.place(ofName: path)
@@ -108,5 +108,5 @@ struct OutputGuard {
     }
 
     /// Gives the name of an output back that came to nothing.
-    mutating func release(_ path: String) { claims[Self.place(ofName: path)] = nil }
+    package mutating func release(_ path: String) { claims[Self.place(ofName: path)] = nil }
 }

@@ -1,11 +1,11 @@
 import CoderHost
-import ImageModel
+package import ImageModel
 import ImageProcessing
 import Synchronization
 
 /// Many inputs, worked on by all processors and reported in the order in which they were named.
-final class Batch<Outcome: Sendable>: Sendable {
-    typealias Report = @Sendable (_ file: String, Result<Outcome, CoderError>) -> Void
+package final class Batch<Outcome: Sendable>: Sendable {
+    package typealias Report = @Sendable (_ file: String, Result<Outcome, CoderError>) -> Void
 
     private struct State {
         /// Results that wait for those of earlier inputs.
@@ -24,14 +24,14 @@ final class Batch<Outcome: Sendable>: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter report: called for one input at a time.
-    init(_ inputs: [String], report: @escaping Report) {
+    package init(_ inputs: [String], report: @escaping Report) {
         self.inputs = inputs
         self.report = report
         state = Mutex(State(progress: ProgressLine(total: inputs.count)))
     }
 
     /// Does all of them; a failure ends nothing but the work on its own input.
-    func run(threads: Int, _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome) -> ExitCode {
+    package func run(threads: Int, _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome) -> ExitCode {
         sideBySide(inputs.count, threads: threads) { [self] index in
             if state.withLock({ $0.isPointless }) { return }
             let result = Result { () throws(CoderError) in try work(index, inputs[index]) }

@@ -1,9 +1,9 @@
-import CoderHost
-import ImageModel
+package import CoderHost
+package import ImageModel
 import ImageProcessing
 
 /// The changes to one picture; of an animation every frame is cut in the same place.
-struct PictureShaper {
+package struct PictureShaper {
     private let changes: PictureChanges
     private let session: DecodeSession
     private let options: DecodeOptions
@@ -12,7 +12,7 @@ struct PictureShaper {
     /// What `attention` and `entropy` chose in the first frame.
     private var window: PixelRect?
 
-    init(_ changes: PictureChanges, _ session: DecodeSession) throws(CoderError) {
+    package init(_ changes: PictureChanges, _ session: DecodeSession) throws(CoderError) {
         self.changes = changes
         self.session = session
         let upright = session.pendingOrientation.applied(to: session.info.size)
@@ -52,22 +52,22 @@ struct PictureShaper {
     }
 
     /// The picture, or the first frame.
-    mutating func image() throws(CoderError) -> DecodedImage { try shaped(try session.decodeImage(options)) }
+    package mutating func image() throws(CoderError) -> DecodedImage { try shaped(try session.decodeImage(options)) }
 
     /// What is there of a picture that was cut off.
-    mutating func image(of part: PixelBuffer) throws(CoderError) -> DecodedImage {
+    package mutating func image(of part: PixelBuffer) throws(CoderError) -> DecodedImage {
         try shaped(try session.reduced(part, options))
     }
 
     /// A frame as it is seen.
     ///
     /// - Parameter count: frames that share a number of bytes.
-    mutating func frame(_ index: Int, of count: Int) throws(CoderError) -> DecodedImage {
+    package mutating func frame(_ index: Int, of count: Int) throws(CoderError) -> DecodedImage {
         try shaped(try session.decodeFrame(index, options, frameCount: count))
     }
 
     /// The size of the result, as far as it is known before; of a number of bytes that of a picture of one frame.
-    var size: PixelSize {
+    package var size: PixelSize {
         if changes.isIdentity { return session.info.size }
         let upright = session.pendingOrientation.applied(to: session.info.size)
         let isLimited = changes.limitBytes != nil
@@ -76,7 +76,7 @@ struct PictureShaper {
     }
 
     /// Bytes that decoding may take, roughly.
-    var memoryEstimate: Int {
+    package var memoryEstimate: Int {
         [layout.scaled, layout.result, changes.pipeline.outputSize(for: layout.result)]
             .reduce(session.memoryEstimate(options)) { $0 + ($1.area ?? 0) * 4 }
     }

@@ -1,44 +1,60 @@
 /// One option of a command.
-struct OptionSpecification {
+package struct OptionSpecification {
     /// For example `["-o", "--output"]`; the last one is its key.
-    var names: [String]
+    package var names: [String]
     /// The word shown for its value; nil for a switch.
-    var value: String?
-    var help: String
+    package var value: String?
+    package var help: String
 
     /// The subcommands that have it; none stands for all.
-    var verbs: [String]
+    package var verbs: [String]
 
-    init(_ names: String..., value: String? = nil, of verbs: [String] = [], help: String) {
+    package init(_ names: String..., value: String? = nil, of verbs: [String] = [], help: String) {
         self.names = names
         self.verbs = verbs
         self.value = value
         self.help = help
     }
 
-    var key: String { names[names.count - 1] }
+    package var key: String { names[names.count - 1] }
 }
 
 /// What a command takes and how it introduces itself.
-struct CommandSpecification {
-    var name: String
-    var summary: String
+package struct CommandSpecification {
+    package var name: String
+    package var summary: String
     /// What stands behind the name, for example `FILE…`.
-    var operands: String
+    package var operands: String
     /// Whether operands are allowed at all, and needed.
-    var operandCount: ClosedRange<Int>
+    package var operandCount: ClosedRange<Int>
     /// Command lines a reader can copy, each with what it does.
-    var examples: [(command: String, does: String)]
-    var options: [OptionSpecification]
+    package var examples: [(command: String, does: String)]
+    package var options: [OptionSpecification]
     /// What stands between the examples and the usage, from an empty line on.
-    var notes = ""
+    package var notes: String
     /// The first operands that choose what is done.
-    var verbs: [String] = []
+    package var verbs: [String]
     /// What stands behind a verb, where that is not `FILE…`.
-    var verbOperands: [String: String] = [:]
+    package var verbOperands: [String: String]
+
+    package init(
+        name: String, summary: String, operands: String, operandCount: ClosedRange<Int>,
+        examples: [(command: String, does: String)], options: [OptionSpecification], notes: String = "",
+        verbs: [String] = [], verbOperands: [String: String] = [:]
+    ) {
+        self.name = name
+        self.summary = summary
+        self.operands = operands
+        self.operandCount = operandCount
+        self.examples = examples
+        self.options = options
+        self.notes = notes
+        self.verbs = verbs
+        self.verbOperands = verbOperands
+    }
 
     /// Options that every command has.
-    static let common = [
+    package static let common = [
         OptionSpecification(
             "--plugin-dir", value: "DIR", help: "look for plugins here first (may be repeated)"),
         OptionSpecification(
@@ -61,7 +77,7 @@ struct CommandSpecification {
     ]
 
     /// What a subcommand takes.
-    func of(_ verb: String) -> CommandSpecification {
+    package func of(_ verb: String) -> CommandSpecification {
         var result = self
         result.name = "\(name) \(verb)"
         result.operands = verbOperands[verb] ?? "FILE…"
@@ -74,10 +90,10 @@ struct CommandSpecification {
         return result
     }
 
-    var allOptions: [OptionSpecification] { options + Self.common }
+    package var allOptions: [OptionSpecification] { options + Self.common }
 
     /// The help text: examples first.
-    var help: String {
+    package var help: String {
         var text = "coderhost \(name): \(summary)\n\nExamples:\n"
         let width = examples.map(\.command.count).max() ?? 0
         for example in examples {

@@ -1,8 +1,8 @@
 import CoderHost
-import ImageModel
+package import ImageModel
 
 /// Where `convert` writes: one file, a folder, names from a template, or standard output.
-struct OutputTarget {
+package struct OutputTarget {
     private enum Kind {
         case file(String)
         case folder(String)
@@ -12,27 +12,27 @@ struct OutputTarget {
     }
 
     /// Stands for a name beside each input; nobody can type it.
-    static let besideInput = "\0beside"
+    package static let besideInput = "\0beside"
 
     private let kind: Kind
-    let mayReplace: Bool
+    package let mayReplace: Bool
 
-    var isStandardOutput: Bool { if case .file("-") = kind { true } else { false } }
+    package var isStandardOutput: Bool { if case .file("-") = kind { true } else { false } }
 
     /// A name that may still lack the extension of its format.
-    struct Name {
-        var path: String
-        var hasFormatPlaceholder: Bool
+    package struct Name {
+        package var path: String
+        package var hasFormatPlaceholder: Bool
 
-        func named(_ suffix: String) -> String { path + "." + suffix }
+        package func named(_ suffix: String) -> String { path + "." + suffix }
 
         /// The lower-case extension.
-        var suffix: String? {
+        package var suffix: String? {
             FileName(path).suffix?.lowercased()
         }
     }
 
-    init(_ text: String, _ arguments: ParsedArguments) throws(UsageError) {
+    package init(_ text: String, _ arguments: ParsedArguments) throws(UsageError) {
         mayReplace = !arguments.has("--no-overwrite")
         if text == Self.besideInput {
             kind = .beside
@@ -59,7 +59,7 @@ struct OutputTarget {
     /// The output's name for one input; where the format decides the extension it is left open.
     ///
     /// - Parameter count: how many numbers there are, where that is known: all of them are written with as many digits.
-    func path(
+    package func path(
         for input: String, number: Int, of count: Int = 0, size: PixelSize, extensionOf: (ImageFormat) -> String
     ) -> Name {
         let name = FileName(input == "-" ? "stdin" : input)

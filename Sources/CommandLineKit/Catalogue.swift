@@ -1,9 +1,9 @@
-import CoderHost
+package import CoderHost
 
 /// The plugins of this package, installed or not.
-enum Catalogue {
+package enum Catalogue {
     /// Read only when something is missing.
-    static let plugins: [HostConfiguration.KnownPlugin] = catalogueTexts.compactMap { text in
+    package static let plugins: [HostConfiguration.KnownPlugin] = catalogueTexts.compactMap { text in
         guard let manifest = try? PluginManifest(json: Array(text.utf8)) else { return nil }
         // A room's product is named after its plugin: org.coderhost.x-plugin is libcoder-x.so.
         let name = manifest.id.split(separator: ".").last.map(String.init) ?? manifest.id

@@ -1,9 +1,9 @@
-import CoderHost
+package import CoderHost
 
 /// Where a plugin ran and what held it back, as JSON and in words.
-enum IsolationRendering {
+package enum IsolationRendering {
     /// - Parameter report: nil for the host's own coder.
-    static func json(_ report: IsolationReport?) -> JSONValue {
+    package static func json(_ report: IsolationReport?) -> JSONValue {
         .object([
             ("mode", .string(report?.place.rawValue ?? IsolationReport.Place.inProcess.rawValue)),
             ("mechanisms", .array((report?.confinement.inForce ?? []).map { .string($0.rawValue) })),

@@ -2,18 +2,18 @@ import CoderHost
 import ImageModel
 
 /// What a person typed, held against what a command takes.
-struct ParsedArguments {
-    private(set) var operands: [String] = []
+package struct ParsedArguments {
+    package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
 
-    func has(_ key: String) -> Bool { values[key] != nil }
-    func value(_ key: String) -> String? { values[key]?.last }
-    func all(_ key: String) -> [String] { values[key] ?? [] }
+    package func has(_ key: String) -> Bool { values[key] != nil }
+    package func value(_ key: String) -> String? { values[key]?.last }
+    package func all(_ key: String) -> [String] { values[key] ?? [] }
 
     /// Reads words behind the command's name.
     ///
     /// - Throws: ``UsageError``.
-    init(_ words: [String], _ command: CommandSpecification) throws(UsageError) {
+    package init(_ words: [String], _ command: CommandSpecification) throws(UsageError) {
         var rest = words[...]
         var onlyOperands = false
         while let word = rest.popFirst() {
@@ -86,7 +86,7 @@ struct ParsedArguments {
 
     // MARK: Values
 
-    func integer(_ key: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
+    package func integer(_ key: String, _ range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }
         guard let number = Int(text), range.contains(number) else {
             throw UsageError(
@@ -95,7 +95,7 @@ struct ParsedArguments {
         return number
     }
 
-    func real(_ key: String, _ range: ClosedRange<Double>) throws(UsageError) -> Double? {
+    package func real(_ key: String, _ range: ClosedRange<Double>) throws(UsageError) -> Double? {
         guard let text = value(key) else { return nil }
         guard let number = Double(text), range.contains(number) else {
             throw UsageError(
@@ -106,12 +106,12 @@ struct ParsedArguments {
 }
 
 /// A command line that makes no sense.
-struct UsageError: Error {
-    var message: String
-    var hint: String?
-    var command: String?
+package struct UsageError: Error {
+    package var message: String
+    package var hint: String?
+    package var command: String?
 
-    init(_ message: String, hint: String? = nil, command: String? = nil) {
+    package init(_ message: String, hint: String? = nil, command: String? = nil) {
         self.message = message
         self.hint = hint
         self.command = command

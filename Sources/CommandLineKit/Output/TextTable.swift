@@ -1,12 +1,12 @@
 /// Columns of text, as wide as they need to be; the last one runs free.
-struct TextTable {
+package struct TextTable {
     private var rows: [[String]] = []
 
-    init(_ headings: String...) { rows.append(headings) }
+    package init(_ headings: String...) { rows.append(headings) }
 
-    mutating func add(_ cells: String...) { rows.append(cells) }
+    package mutating func add(_ cells: String...) { rows.append(cells) }
 
-    var lines: [String] {
+    package var lines: [String] {
         let columns = rows[0].count
         let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in

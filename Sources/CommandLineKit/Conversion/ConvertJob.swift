@@ -1,12 +1,12 @@
-import CoderHost
-import ImageModel
+package import CoderHost
+package import ImageModel
 import ImageProcessing
 import Synchronization
 
 /// One `convert` or `thumbnail` call: what to read, what becomes of it, how to write, where to.
 ///
 /// - Concurrency: any thread; several inputs are converted at a time.
-final class ConvertJob: Sendable {
+package final class ConvertJob: Sendable {
     private let host: CoderHost
     private let limits: DecodeLimits
     private let target: OutputTarget
@@ -22,41 +22,43 @@ final class ConvertJob: Sendable {
     private let outputs: Mutex<OutputGuard>
     private let budget: MemoryBudget
     /// How many inputs are converted at a time.
-    let threads: Int
+    package let threads: Int
     private let isAlone: Bool
 
     /// What one command does differently from another.
-    struct Style {
-        var command = "convert"
+    package struct Style {
+        package var command = "convert"
         /// The box that pictures are resized to where no switch says so.
-        var box: PixelSize?
-        var output: String?
-        var kept = Set(MetadataBlob.Kind.allCases)
+        package var box: PixelSize?
+        package var output: String?
+        package var kept = Set(MetadataBlob.Kind.allCases)
         /// Whether a format that was not named is the input's own.
-        var keepsFormat = false
+        package var keepsFormat = false
+
+        package init() {}
     }
 
     private let keepsFormat: Bool
 
-    struct Outcome: Sendable {
-        var input: String
-        var output: String
-        var inputFormat: ImageFormat
-        var outputFormat: ImageFormat
-        var inputSize: PixelSize
-        var size: PixelSize
-        var decoder: String
-        var encoder: String
-        var isIncomplete: Bool
-        var isolation: IsolationReport?
-        var encoderIsolation: IsolationReport?
-        var warnings: [String]
+    package struct Outcome: Sendable {
+        package var input: String
+        package var output: String
+        package var inputFormat: ImageFormat
+        package var outputFormat: ImageFormat
+        package var inputSize: PixelSize
+        package var size: PixelSize
+        package var decoder: String
+        package var encoder: String
+        package var isIncomplete: Bool
+        package var isolation: IsolationReport?
+        package var encoderIsolation: IsolationReport?
+        package var warnings: [String]
 
-        var line: String {
+        package var line: String {
             "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder)]"
         }
 
-        var json: String {
+        package var json: String {
             JSONValue.object([
                 ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),
                 ("width", .integer(size.width)), ("height", .integer(size.height)),
@@ -68,7 +70,7 @@ final class ConvertJob: Sendable {
         }
     }
 
-    init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
+    package init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
         host = try arguments.host()
         limits = try arguments.limits()
         guard let output = arguments.value("--output") ?? style.output else {
@@ -106,7 +108,7 @@ final class ConvertJob: Sendable {
     }
 
     /// The last switches of both commands.
-    static let specification = [
+    package static let specification = [
         OptionSpecification(
             "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
         OptionSpecification("--no-overwrite", help: "fail where the output exists"),
@@ -149,15 +151,15 @@ final class ConvertJob: Sendable {
     }
 
     /// Where JSON lines go: standard output, unless the picture itself goes there.
-    func report(_ line: String) {
+    package func report(_ line: String) {
         if outputIsTaken { Console.error(line) } else { Console.out(line) }
     }
 
-    var outputIsTaken: Bool { target.isStandardOutput }
+    package var outputIsTaken: Bool { target.isStandardOutput }
 
     // MARK: One file
 
-    func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
+    package func convert(_ file: String, number: Int) throws(CoderError) -> Outcome {
         // A format that nobody writes is refused before anything is decoded.
         let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { host.manager.fileExtension(of: $0) }
         if let wanted = format(of: name), !host.manager.canEncode(to: wanted) {

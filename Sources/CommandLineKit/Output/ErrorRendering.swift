@@ -1,8 +1,8 @@
-import CoderHost
-import ImageModel
+package import CoderHost
+package import ImageModel
 
 /// A name as it is shown: what would move a terminal's cursor, change its colours or turn the writing is written out.
-func printable(_ text: String) -> String {
+package func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: Console.isHarmful) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
@@ -18,7 +18,7 @@ func printable(_ text: String) -> String {
 
 extension CoderError {
     /// The lines for a person: what, which file, why, and what to try.
-    func lines(file: String) -> [String] {
+    package func lines(file: String) -> [String] {
         var result = ["coderhost: \(printable(file)): \(printable(message))" + (coder.map { " [\($0)]" } ?? "")]
         result += attempts.map { "  tried: \(printable($0))" }
         if let hint { result.append("  try: \(printable(hint))") }
@@ -26,7 +26,7 @@ extension CoderError {
     }
 
     /// The error of a command that has `--incomplete`, which was not given.
-    var hintingAtIncomplete: CoderError {
+    package var hintingAtIncomplete: CoderError {
         var error = self
         if code == .truncated, hint == nil { error.hint = "--incomplete writes what is there" }
         return error
@@ -35,11 +35,11 @@ extension CoderError {
     /// Tells what became of one input: a person on standard error, a program by a line of JSON.
     ///
     /// - Parameter outputIsTaken: whether standard output is where the data go.
-    func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
+    package func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
         report(file, json: arguments.has("--json"), outputIsTaken: outputIsTaken)
     }
 
-    func report(_ file: String, json isJSON: Bool, outputIsTaken: Bool = false) {
+    package func report(_ file: String, json isJSON: Bool, outputIsTaken: Bool = false) {
         guard isJSON else {
             for line in lines(file: file) { Console.error(line) }
             return
@@ -49,7 +49,7 @@ extension CoderError {
     }
 
     /// The value of the key `error` in JSON.
-    var json: JSONValue {
+    package var json: JSONValue {
         var members: [(key: String, value: JSONValue)] = [
             ("code", .string("\(code)")), ("message", .string(message)),
             ("hint", hint.map(JSONValue.string) ?? .null),

@@ -1,9 +1,9 @@
 import CoderHost
-import ImageModel
+package import ImageModel
 
 extension ParsedArguments {
     /// One of the words of an enumeration.
-    func choice<Choice: RawRepresentable & CaseIterable>(
+    package func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, _: Choice.Type
     ) throws(UsageError) -> Choice? where Choice.RawValue == String {
         guard let text = value(key) else { return nil }
@@ -16,7 +16,7 @@ extension ParsedArguments {
     }
 
     /// A number of bytes, at least one.
-    func byteCount(_ key: String) throws(UsageError) -> Int? {
+    package func byteCount(_ key: String) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }
         guard let count = Self.quantity(text), count > 0 else {
             throw UsageError("\(key) takes a number of bytes (k, M and G are understood), not \"\(text)\"")
@@ -25,7 +25,7 @@ extension ParsedArguments {
     }
 
     /// `256`, `800x600`, `800x` or `x600`; a side that is left out is 0.
-    func box(_ key: String) throws(UsageError) -> PixelSize? {
+    package func box(_ key: String) throws(UsageError) -> PixelSize? {
         guard let text = value(key) else { return nil }
         let sides = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
         let numbers = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
@@ -40,7 +40,7 @@ extension ParsedArguments {
     }
 
     /// A colour: a name, `#rgb`, `#rgba`, `#rrggbb` or `#rrggbbaa`.
-    func color(_ key: String) throws(UsageError) -> RGBAColor? {
+    package func color(_ key: String) throws(UsageError) -> RGBAColor? {
         guard let text = value(key) else { return nil }
         if let color = RGBAColor(text: text) { return color }
         throw UsageError(
@@ -51,7 +51,7 @@ extension ParsedArguments {
 }
 
 extension RGBAColor {
-    static let names: [(name: String, color: RGBAColor)] = [
+    package static let names: [(name: String, color: RGBAColor)] = [
         ("white", .white), ("black", .black), ("gray", RGBAColor(red: 128, green: 128, blue: 128)),
         ("red", RGBAColor(red: 255, green: 0, blue: 0)), ("green", RGBAColor(red: 0, green: 128, blue: 0)),
         ("blue", RGBAColor(red: 0, green: 0, blue: 255)), ("yellow", RGBAColor(red: 255, green: 255, blue: 0)),
@@ -59,7 +59,7 @@ extension RGBAColor {
     ]
 
     /// A colour as people write it; nil for anything else.
-    init?(text: String) {
+    package init?(text: String) {
         if let known = Self.names.first(where: { $0.name == text.lowercased() }) {
             self = known.color
             return

@@ -1,14 +1,14 @@
-import CoderHost
-import ImageModel
+package import CoderHost
+package import ImageModel
 
 extension ParsedArguments {
     /// The host as the common options describe it.
-    func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
+    package func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
         CoderHost(configuration: try configuration(followsChanges: followsChanges))
     }
 
     /// The folders, limits and policy as the common options describe them.
-    func configuration(followsChanges: Bool = false) throws(UsageError) -> HostConfiguration {
+    package func configuration(followsChanges: Bool = false) throws(UsageError) -> HostConfiguration {
         let named = all("--plugin-dir")
         for folder in named where FileStatus.of(folder)?.isDirectory != true {
             Console.error("coderhost: warning: --plugin-dir \(folder) is no folder")
@@ -39,7 +39,7 @@ extension ParsedArguments {
     }
 
     /// The values of `--isolation` and `--workers`.
-    func isolation() throws(UsageError) -> IsolationPolicy {
+    package func isolation() throws(UsageError) -> IsolationPolicy {
         var policy = IsolationPolicy()
         if let text = value("--isolation") {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -81,7 +81,7 @@ extension ParsedArguments {
     private static let policies = TrustPolicy.allCases.map(\.rawValue).joined(separator: ", ")
 
     /// The value of `--limits`: a profile, then limits that differ from it.
-    func limits() throws(UsageError) -> DecodeLimits {
+    package func limits() throws(UsageError) -> DecodeLimits {
         guard has("--limits") else { return .default }
         // Given twice, the second does not undo the first: a profile would be lost without a word.
         let text = all("--limits").joined(separator: ",")
@@ -157,7 +157,7 @@ extension ParsedArguments {
         return UsageError("--limits \(name)=\(text) is no whole number", hint: example)
     }
 
-    static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
+    package static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
         ("side", \.maxSide), ("pixels", \.maxPixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
         ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
         ("metadata", \.maxMetadataBytes), ("ratio", \.maxRatio), ("scans", \.maxScans), ("nesting", \.maxNesting),
@@ -165,7 +165,7 @@ extension ParsedArguments {
     ]
 
     /// A number with an optional unit of 1024.
-    static func quantity(_ text: String) -> Int? {
+    package static func quantity(_ text: String) -> Int? {
         let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
         if let last = text.last, let shift = units[last] {
             guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30, !text.hasPrefix("+") else {
