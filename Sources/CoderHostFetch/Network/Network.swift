@@ -14,8 +14,8 @@ final class Network: Sendable {
     private let options: LoadOptions
     private let allowsPrivate: Bool
 
-    /// How long a cache is used between two sweeps.
-    private static let patience = 30 * 60 * 1_000_000_000
+    /// How long a cache is used between two sweeps; milliseconds.
+    private static let patience = 30 * 60 * 1000
 
     init(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
         let switches = try NetworkSwitches(arguments)
@@ -132,7 +132,7 @@ final class Network: Sendable {
         try? waiting { [downloader] () async throws(CoderError) in await downloader.shutdown() }
         guard let disk else { return nil }
         let last = FileStatus.of("\(disk.directory)/.janitor")?.identity.modified ?? 0
-        if FileStatus.of(disk.directory) != nil, abs(realNow() - last) > Self.patience { disk.prune() }
+        if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.patience { disk.prune() }
         if case .degraded(let error) = disk.state { return error }
         return nil
     }

@@ -67,6 +67,11 @@ package struct EncodingSwitches {
         self.raw = raw
     }
 
+    /// Whether nothing was said.
+    package var isEmpty: Bool {
+        shared.isEmpty && raw.isEmpty && named.isEmpty && maxFileSize == nil && !embedsThumbnail
+    }
+
     /// Refuses what the best encoder of a format would refuse, before any file is looked at.
     package func examine(for format: ImageFormat, _ host: CoderHost) throws(UsageError) {
         guard !named.isEmpty, let encoder = host.manager.encoders(for: format).first?.descriptor else { return }

@@ -31,10 +31,18 @@ package struct OutputGuard {
     private let mayReplace: Bool
     private let mayReplaceInput: Bool
     private let remedy: String
+    private let wayOut: String
 
-    /// - Parameter remedy: what helps somebody who would write over an input.
-    package init(inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name") {
-        mayReplace = !arguments.has("--no-overwrite")
+    /// - Parameters:
+    ///   - remedy: what helps somebody who would write over an input.
+    ///   - isNameTyped: whether the names of outputs are those that a person asked for; others replace nothing unless
+    ///     that is asked for.
+    package init(
+        inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name", isNameTyped: Bool = true
+    ) {
+        mayReplace = OutputTarget.mayReplace(arguments, isNameTyped: isNameTyped)
+        wayOut =
+            isNameTyped ? "choose another name, or leave out --no-overwrite" : "--overwrite replaces it, -o names another"
         mayReplaceInput = arguments.has("--overwrite")
         self.remedy = remedy
         for file in inputs { add(input: file) }
@@ -82,7 +90,7 @@ package struct OutputGuard {
                 hint: "use a template that tells them apart, such as '{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'")
         }
         if !mayReplace {
-            throw CoderError(.cannotCreate, "\(path) exists", hint: "choose another name, or leave out --no-overwrite")
+            throw CoderError(.cannotCreate, "\(path) exists", hint: wayOut)
         }
     }
 

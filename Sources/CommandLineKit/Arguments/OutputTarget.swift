@@ -14,8 +14,16 @@ package struct OutputTarget {
     /// Stands for a name beside each input; nobody can type it.
     package static let besideInput = "\0beside"
 
+    /// Stands for names in the current folder that nobody chose; nobody can type it either.
+    package static let currentFolder = "\0here"
+
     private let kind: Kind
     package let mayReplace: Bool
+
+    /// Whether outputs may replace what is there.
+    static func mayReplace(_ arguments: ParsedArguments, isNameTyped: Bool) -> Bool {
+        !arguments.has("--no-overwrite") && (isNameTyped || arguments.has("--overwrite"))
+    }
 
     package var isStandardOutput: Bool { if case .file("-") = kind { true } else { false } }
 
@@ -33,9 +41,13 @@ package struct OutputTarget {
     }
 
     package init(_ text: String, _ arguments: ParsedArguments) throws(UsageError) {
-        mayReplace = !arguments.has("--no-overwrite")
+        mayReplace = Self.mayReplace(arguments, isNameTyped: text != Self.currentFolder)
         if text == Self.besideInput {
             kind = .beside
+            return
+        }
+        if text == Self.currentFolder {
+            kind = .folder("")
             return
         }
         if text.isEmpty { throw UsageError("-o needs a name") }

@@ -7,10 +7,10 @@ import Synchronization
 ///
 /// - Concurrency: any thread; several inputs are converted at a time.
 package final class ConvertJob: Sendable {
-    private let host: CoderHost
+    package let host: CoderHost
     private let limits: DecodeLimits
     private let target: OutputTarget
-    private let format: ImageFormat?
+    let format: ImageFormat?
     private let frame: Int?
     private let coder: String?
     private let kept: Set<MetadataBlob.Kind>
@@ -23,7 +23,9 @@ package final class ConvertJob: Sendable {
     private let budget: MemoryBudget
     /// How many inputs are converted at a time.
     package let threads: Int
-    private let isAlone: Bool
+    /// Whether one has to come after the other.
+    package let isOrdered: Bool
+    package let isAlone: Bool
 
     /// What one command does differently from another.
     package struct Style {
@@ -34,11 +36,32 @@ package final class ConvertJob: Sendable {
         package var kept = Set(MetadataBlob.Kind.allCases)
         /// Whether a format that was not named is the input's own.
         package var keepsFormat = false
+        /// Whether an input that stays as it is becomes the output byte for byte.
+        package var copiesUnchanged = false
+        /// What the inputs are called where that is not what stands in the command line.
+        package var names: [String]?
 
         package init() {}
     }
 
-    private let keepsFormat: Bool
+    let style: Style
+    /// Whether the input's pixels and metadata are asked for as they are.
+    private let isUnchanged: Bool
+
+    /// A picture to be converted.
+    package struct Input: Sendable {
+        /// What messages call it.
+        package var label: String
+        /// What its output is named after.
+        package var name: String
+        package var number: Int
+
+        package init(_ label: String, name: String, number: Int) {
+            self.label = label
+            self.name = name
+            self.number = number
+        }
+    }
 
     package struct Outcome: Sendable {
         package var input: String
@@ -48,21 +71,22 @@ package final class ConvertJob: Sendable {
         package var inputSize: PixelSize
         package var size: PixelSize
         package var decoder: String
-        package var encoder: String
+        /// Nil for a copy.
+        package var encoder: String?
         package var isIncomplete: Bool
         package var isolation: IsolationReport?
         package var encoderIsolation: IsolationReport?
         package var warnings: [String]
 
         package var line: String {
-            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder)]"
+            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder ?? "copy")]"
         }
 
         package var json: String {
             JSONValue.object([
                 ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),
                 ("width", .integer(size.width)), ("height", .integer(size.height)),
-                ("coder", .string(decoder)), ("encoder", .string(encoder)),
+                ("coder", .string(decoder)), ("encoder", encoder.map(JSONValue.string) ?? .null),
                 ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(isolation)),
                 ("encoder_isolation", IsolationRendering.json(encoderIsolation)),
                 ("warnings", .array(warnings.map(JSONValue.string))),
@@ -89,22 +113,27 @@ package final class ConvertJob: Sendable {
         allowsIncomplete = arguments.has("--incomplete")
         encode = try EncodingSwitches(arguments)
         changes = try PictureChanges(arguments, box: try arguments.box("--resize") ?? style.box)
-        keepsFormat = style.keepsFormat
+        self.style = style
+        isUnchanged =
+            style.copiesUnchanged && frame == nil && !firstFrameOnly && changes.isIdentity && encode.isEmpty
+            && kept == Set(MetadataBlob.Kind.allCases)
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }
         isAlone = arguments.operands.count == 1
-        let names = arguments.operands.enumerated().map { [target] index, file in
+        let names = (style.names ?? arguments.operands).enumerated().map { [target] index, file in
             target.path(for: file, number: index, size: PixelSize(1, 1)) { _ in "" }.path
         }
         // What replaces an input that is still to be read is only safe one after the other; of two inputs for one output
         // it is the first that gets it.
-        let isOrdered = arguments.has("--overwrite") || Set(names).count < names.count
+        isOrdered = style.names == nil && arguments.has("--overwrite") || Set(names).count < names.count
         threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...256) ?? processorCount
         budget = MemoryBudget(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
         outputs = Mutex(
             OutputGuard(
-                inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere"))
+                inputs: style.names == nil ? arguments.operands : [], arguments,
+                remedy: "use --overwrite to replace it, or write elsewhere",
+                isNameTyped: output != OutputTarget.currentFolder))
     }
 
     /// The last switches of both commands.
@@ -165,7 +194,11 @@ package final class ConvertJob: Sendable {
         if let wanted = format(of: name), !host.manager.canEncode(to: wanted) {
             throw host.manager.absence(ofEncoderFor: wanted)
         }
-        let source = try ImageSource(path: file, limits: limits)
+        return try convert(try ImageSource(path: file, limits: limits), Input(file, name: file, number: number))
+    }
+
+    /// The same for bytes that are there already.
+    package func convert(_ source: ImageSource, _ input: Input) throws(CoderError) -> Outcome {
         let decoding = try encode.decoding(source, host)
         // Given back once the session is closed, and the coder's own memory with it.
         let share = budget.share()
@@ -174,21 +207,26 @@ package final class ConvertJob: Sendable {
             do throws(CoderError) {
                 let shaper = try PictureShaper(changes, session)
                 share.take(shaper.memoryEstimate)
-                return try write(file, number, session, shaper)
+                return try write(source, input, session, shaper)
             } catch {
                 let canShowParts = session.coder.roles.contains(.incremental) && !allowsIncomplete
-                throw canShowParts ? error.hintingAtIncomplete : error
+                throw canShowParts && !style.copiesUnchanged ? error.hintingAtIncomplete : error
             }
         }
     }
 
     private func write(
-        _ file: String, _ number: Int, _ session: DecodeSession, _ shaper: PictureShaper
+        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shaper: PictureShaper
     ) throws(CoderError) -> Outcome {
-        let output = target.path(for: file, number: number, size: shaper.size) { host.manager.fileExtension(of: $0) }
+        let file = input.label
+        let output = target.path(for: input.name, number: input.number, size: shaper.size) {
+            host.manager.fileExtension(of: $0)
+        }
+        let isCopy = isUnchanged && isAtHome(session.format, in: output)
         let (isAnimation, isCut) = try hasMoreFrames(session)
-        let format = format(of: output) ?? usualFormat(session, isAnimation: isAnimation)
-        let path = output.hasFormatPlaceholder ? output.named(host.manager.fileExtension(of: format)) : output.path
+        let format =
+            isCopy ? session.format : format(of: output) ?? usualFormat(session, isAnimation: isAnimation)
+        let path = output.hasFormatPlaceholder ? output.named(suffix(of: format, input.name)) : output.path
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
@@ -198,15 +236,19 @@ package final class ConvertJob: Sendable {
         let picture = Picture(session: session, shaper: shaper, format: format)
         let sink = try FileSink(
             path: path, replacing: target.mayReplace, limits: isAnimation ? encode.limits(limits) : limits)
-        let report: EncodeReport
+        var report: EncodeReport?
         let size: PixelSize
         var warnings: [String] = []
         var isIncomplete = false
-        if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
+        if isCopy {
+            size = session.info.size
+            try copy(source, session, shaper, sink)
+        } else if isAnimation, let encoder = host.manager.animationEncoders(for: format).first {
             let options = try encode.encoding(format, encoder.descriptor, host)
             warnings = options.warnings
             if encode.embedsThumbnail { session.context.warn("an animation holds no thumbnail: it is left out") }
-            (report, size) = try animate(picture, options.known, sink)
+            let written = try animate(picture, options.known, sink)
+            (report, size) = (written.0, written.1)
         } else {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
             let image: DecodedImage
@@ -225,9 +267,9 @@ package final class ConvertJob: Sendable {
         outputs.withLock { $0.note(path, from: file) }
         return Outcome(
             input: file, output: path, inputFormat: session.format, outputFormat: format, inputSize: session.info.size,
-            size: size, decoder: session.coder.id, encoder: report.coder, isIncomplete: isIncomplete,
-            isolation: session.isolation, encoderIsolation: report.isolation,
-            warnings: session.context.warnings + warnings + report.warnings)
+            size: size, decoder: session.coder.id, encoder: report?.coder, isIncomplete: isIncomplete,
+            isolation: session.isolation, encoderIsolation: report?.isolation,
+            warnings: session.context.warnings + warnings + (report?.warnings ?? []))
     }
 
     /// One input on its way.
@@ -243,7 +285,7 @@ package final class ConvertJob: Sendable {
         let keeps =
             isAnimation
             ? !manager.animationEncoders(for: session.format).isEmpty
-            : keepsFormat && manager.canEncode(to: session.format)
+            : style.keepsFormat && manager.canEncode(to: session.format)
         return keeps ? session.format : manager.defaultFormat(hasAlpha: session.info.hasAlpha)
     }
 

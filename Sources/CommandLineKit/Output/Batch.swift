@@ -23,11 +23,13 @@ package final class Batch<Outcome: Sendable>: Sendable {
     private let report: Report
     private let state: Mutex<State>
 
-    /// - Parameter report: called for one input at a time.
-    package init(_ inputs: [String], report: @escaping Report) {
+    /// - Parameters:
+    ///   - showsProgress: whether a line says how far it is; not where somebody else draws on the terminal.
+    ///   - report: called for one input at a time.
+    package init(_ inputs: [String], showsProgress: Bool = true, report: @escaping Report) {
         self.inputs = inputs
         self.report = report
-        state = Mutex(State(progress: ProgressLine(total: inputs.count)))
+        state = Mutex(State(progress: ProgressLine(total: showsProgress ? inputs.count : 0)))
     }
 
     /// Does all of them; a failure ends nothing but the work on its own input.
