@@ -73,7 +73,7 @@ final class TransferBars: Sendable {
     private func draw(_ state: inout State, _ now: UInt64) {
         clear(&state)
         state.drawn = now
-        let columns = Terminal.columns(of: STDERR_FILENO) ?? 80
+        let columns = TerminalDevice.columns(of: STDERR_FILENO) ?? 80
         let rows = state.rows.sorted { $0.key < $1.key }.map(\.value).filter { now - $0.begun >= Self.patience }
         if rows.isEmpty { return }
         Console.write(rows.map { Self.line($0, now, columns: columns) + "\n" }.joined(), to: STDERR_FILENO)
