@@ -161,13 +161,17 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
+        // 6 the command line: what its programs share, coderhost, and coderhost-fetch with the network
+        .target(
+            name: "CommandLineKit", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            swiftSettings: lean, plugins: ["EmbedCatalogue"]),
         .executableTarget(
-            name: "CoderHostFetch", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
-            swiftSettings: strict),
-        // 6 the command line
-        .executableTarget(
-            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            name: "CoderHostCLI", dependencies: ["CoderHost", "CommandLineKit", "ImageModel", "ImageProcessing"],
             exclude: ["Templates"], swiftSettings: lean, plugins: ["EmbedCatalogue"]),
+        .executableTarget(
+            name: "CoderHostFetch",
+            dependencies: ["CoderHost", "CommandLineKit", "ImageLoading", "ImageModel", "ImageProcessing"],
+            swiftSettings: strict),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: lean),
         .plugin(
@@ -192,7 +196,9 @@ let package = Package(
             swiftSettings: strict, linkerSettings: fuzzer),
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["CoderHost", "CoderHostCLI", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport"],
+            dependencies: [
+                "CoderHost", "CoderHostCLI", "CommandLineKit", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport",
+            ],
             path: "Tests/Fuzz/Tests", swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -231,7 +237,9 @@ let package = Package(
             exclude: ["Shim"], swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",
-            dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "ImageProcessing", "TestSupport"],
+            dependencies: [
+                "CoderHost", "CoderHostCLI", "CommandLineKit", "ImageModel", "ImageProcessing", "TestSupport",
+            ],
             exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
@@ -240,8 +248,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "ImageProcessing",
-                "TestSupport",
+                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "CommandLineKit", "ImageModel",
+                "ImageProcessing", "TestSupport",
             ],
             swiftSettings: strict),
     ]

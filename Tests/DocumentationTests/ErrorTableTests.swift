@@ -3,7 +3,7 @@ import ImageModel
 import Testing
 
 @testable import CoderHost
-@testable import CoderHostCLI
+@testable import CommandLineKit
 @testable import CoderPluginKit
 
 @Suite struct `The table of errors` {

@@ -172,7 +172,7 @@ extension ImageManager {
     // MARK: The file
 
     /// The file, from disk or from the loader; got once for all who want it at the same time.
-    private func file(
+    func file(
         _ recipe: Recipe, _ urgency: LoadUrgency, onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> StageFile {
         try await files.value(for: recipe.fileKey, urgency, onEvent: onProgress) { [self] node in

@@ -1,5 +1,5 @@
 /// An URL as it may be shown: without user and password, and shortened where it carries the picture itself.
-func redacted(_ url: String) -> String {
+package func redacted(_ url: String) -> String {
     var bytes = Array(url.utf8)
     if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) {
         let start = colon + 3

@@ -1,0 +1,139 @@
+import CoderHost
+import CommandLineKit
+import ImageLoading
+import ImageModel
+
+/// What gets the pictures of one call: a manager with its cache and its downloader.
+final class Network: Sendable {
+    let host: CoderHost
+    let manager: ImageManager
+    /// Nil with `--no-cache`.
+    let disk: DiskCache?
+    let jobs: Int
+    private let downloader: Downloader
+    private let options: LoadOptions
+    private let allowsPrivate: Bool
+
+    /// How long a cache is used between two sweeps; milliseconds.
+    private static let patience = 30 * 60 * 1000
+
+    init(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) {
+        let switches = try NetworkSwitches(arguments)
+        let cache = try CacheSwitches(arguments)
+        self.host = host
+        (jobs, allowsPrivate) = (switches.jobs, switches.allowsPrivate)
+        disk = arguments.has("--no-cache") ? nil : cache.open()
+        do throws(CoderError) {
+            downloader = try Downloader(switches.downloader)
+        } catch {
+            throw UsageError(error.message, hint: error.hint)
+        }
+        let images = ImageCache(disk: disk, coders: host.manager)
+        manager = ImageManager(
+            ImageManagerConfiguration(
+                coders: host.manager, cache: images, loader: LoadersManager(downloader)))
+        var options = LoadOptions()
+        options.headers = switches.headers
+        options.retriesFailed = true
+        options.refreshesCached = switches.asksAgain
+        // Everybody gets a file of his own; pictures in memory would serve nobody.
+        options.stores = []
+        options.queries = []
+        if arguments.has("--no-cache") { (options.storesOriginal, options.queriesOriginal) = ([], []) }
+        if arguments.has("--offline") { options.origin = .cacheOnly }
+        self.options = options
+    }
+
+    // MARK: Files
+
+    /// The file of a URL, from the cache or from its server.
+    func file(
+        _ url: String, onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
+    ) throws(CoderError) -> LoadedFile {
+        try examine(url)
+        return try explained { [manager, options] () throws(CoderError) in
+            try waiting { () async throws(CoderError) in
+                try await manager.file(ImageRequest(url, options)) { onProgress($0.received, $0.expected) }
+            }
+        }
+    }
+
+    /// The same, with everything that can be seen on its way.
+    func file(
+        _ url: String, previews: @escaping @Sendable (LoadedImage) -> Void,
+        onProgress: @escaping @Sendable (_ received: Int, _ expected: Int?) -> Void
+    ) throws(CoderError) -> LoadedFile {
+        try examine(url)
+        var options = options
+        options.isProgressive = true
+        let request = ImageRequest(url, options)
+        let result = try explained { [manager] () throws(CoderError) in
+            try waiting { () async throws(CoderError) -> LoadResult in
+                let task = manager.load(request)
+                for await event in task.events {
+                    switch event {
+                    case .progress(let received, let expected): onProgress(received, expected)
+                    case .preview(let image): previews(image)
+                    case .cached, .finished: continue
+                    }
+                }
+                return try await task.value
+            }
+        }
+        guard let data = result.data else { throw CoderError(.misuse, "the picture came without its file") }
+        return LoadedFile(
+            ImageSource(data, name: url, origin: .network), tier: result.tier, response: result.response)
+    }
+
+    /// Forgets a file that is no picture: the next call asks for it anew.
+    func forget(_ url: String) { disk?.remove(manager.cacheKey(url, options).original) }
+
+    private func examine(_ url: String) throws(CoderError) {
+        guard url.prefix(5).lowercased() == "file:", !allowsPrivate else { return }
+        throw CoderError(
+            .addressDenied, "a file: URL leads to this machine itself",
+            hint: "--allow-private reads it; for files there is coderhost convert")
+    }
+
+    /// With the switches of this program as the remedy.
+    private func explained<R>(_ body: () throws(CoderError) -> R) throws(CoderError) -> R {
+        do throws(CoderError) {
+            return try body()
+        } catch {
+            throw Self.explained(error)
+        }
+    }
+
+    static func explained(_ error: CoderError) -> CoderError {
+        var error = error
+        switch error.code {
+        case .addressDenied:
+            let isNear = error.hint?.contains("private") ?? false
+            error.hint =
+                (isNear ? "--allow-private for this machine and its networks, or " : "")
+                + "--allow-host HOST, if it can be trusted"
+        case .limitExceeded where error.limit?.name == "input":
+            error.hint = "raise it with --max-bytes SIZE if the source is trusted"
+        case .invalidURL where error.hint == nil:
+            error.hint = "write it like https://example.org/photo.jpg"
+        case .badStatus where error.httpStatus == 401 || error.httpStatus == 403:
+            error.hint = "--header 'Authorization: …' says who asks"
+        default: break
+        }
+        return error
+    }
+
+    // MARK: The end
+
+    /// Tidies the cache up where that is due, and closes all connections.
+    ///
+    /// - Returns: what kept the cache from keeping something.
+    func close() -> CoderError? {
+        try? waiting { [downloader] () async throws(CoderError) in await downloader.shutdown() }
+        guard let disk else { return nil }
+        let last = FileStatus.of("\(disk.directory)/.janitor")?.identity.modified ?? 0
+        if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.patience { disk.prune() }
+        if case .degraded(let error) = disk.state { return error }
+        return nil
+    }
+}

@@ -1,0 +1,82 @@
+import CommandLineKit
+import ImageLoading
+import ImageModel
+
+/// What a person said about who may be asked, how, and for how long.
+struct NetworkSwitches {
+    let downloader: DownloaderConfiguration
+    let headers: [String: String]
+    /// Whether files of this machine may be read by their URL.
+    let allowsPrivate: Bool
+    let asksAgain: Bool
+    let jobs: Int
+
+    static let specification = [
+        OptionSpecification(
+            "--allow-host", value: "HOST",
+            help: "ask this host whatever address it has, such as intranet.example:8080 (may be repeated; default: none)"),
+        OptionSpecification(
+            "--allow-private", help: "also ask this machine and the networks around it, and read file: URLs"),
+        OptionSpecification(
+            "--header", value: "'NAME: VALUE'", help: "send this field, too (may be repeated; default: none)"),
+        OptionSpecification(
+            "--timeout", value: "SECONDS", help: "how long a server may send nothing (default: 15)"),
+        OptionSpecification(
+            "--retries", value: "N", help: "more attempts after a lost connection or a busy server (default: 2)"),
+        OptionSpecification(
+            "--max-bytes", value: "SIZE", help: "bytes that one file may have; k, M, G (default: 200 MB at most)"),
+        OptionSpecification("--refresh", help: "ask the server whether what is cached is still good"),
+        OptionSpecification(
+            "-j", "--jobs", value: "N", help: "transfers at a time (default: 6)"),
+    ]
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        var downloader = DownloaderConfiguration()
+        allowsPrivate = arguments.has("--allow-private")
+        asksAgain = arguments.has("--refresh")
+        jobs = try arguments.integer("--jobs", 1...256) ?? downloader.maxConcurrent
+        downloader.maxConcurrent = jobs
+        downloader.addresses.allowsPrivate = allowsPrivate
+        for text in arguments.all("--allow-host") {
+            do throws(CoderError) {
+                downloader.addresses.allowedHosts.append(try HostRule(text))
+            } catch {
+                throw UsageError("--allow-host \(text) is no host", hint: "write it like example.org or [::1]:8080")
+            }
+        }
+        if let seconds = try arguments.real("--timeout", 0...86_400) {
+            guard seconds > 0 else { throw UsageError("--timeout 0 leaves no time", hint: "name some seconds") }
+            downloader.timeout = .milliseconds(Int(max(1, seconds * 1000)))
+            downloader.connectTimeout = downloader.timeout
+        }
+        let retries = try arguments.integer("--retries", 0...100) ?? 2
+        downloader.retry = RetryPolicy(maxCount: retries)
+        // What no decoder takes is not worth its way.
+        let taken = try arguments.limits().maxInputBytes
+        if taken > 0 { downloader.maxBytes = min(downloader.maxBytes, taken) }
+        if let count = try arguments.byteCount("--max-bytes") { downloader.maxBytes = count }
+        headers = try Self.headers(arguments.all("--header"))
+        self.downloader = downloader
+    }
+
+    private static func headers(_ texts: [String]) throws(UsageError) -> [String: String] {
+        var result: [String: String] = [:]
+        for text in texts {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let name = parts[0]
+            let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            let value = parts.count == 2 ? trimmed(parts[1]) : ""
+            guard isName, parts.count == 2, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 9 }) else {
+                throw UsageError(
+                    "--header \"\(text)\" is no field", hint: "write NAME: VALUE, such as 'Authorization: Bearer x'")
+            }
+            result = result.filter { $0.key.lowercased() != name.lowercased() }
+            result[name] = value
+        }
+        return result
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}
