@@ -51,14 +51,15 @@ int listener_answer(int descriptor, int is_sealed) {
     }
     memset(&reply, 0, sizeof reply);
     reply.head.id = question.head.id;
-    int violation = -1;
     if (!is_sealed) {
         reply.head.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
-        int quiet = filter_quiet_error(question.head.data.nr);
-        reply.head.error = -(quiet ? quiet : EPERM);
-        violation = quiet ? -1 : question.head.data.nr;
+        reply.head.error = -filter_quiet_error(question.head.data.nr);
+        /* Without an answer the call does not come back. */
+        if (reply.head.error == 0) {
+            return question.head.data.nr;
+        }
     }
     ioctl(descriptor, SECCOMP_IOCTL_NOTIF_SEND, &reply);
-    return violation;
+    return -1;
 }

@@ -11,7 +11,7 @@ int listener_begin(int descriptor);
 
 /*
  * Answers one call: until it is sealed the system goes on with it, from then on it is refused. Returns the number of a
- * call that no library gets along without, and that is therefore a violation; -1 for every other.
+ * call that no library gets along without, and that is therefore a violation and not answered; -1 for every other.
  *
  * That decision needs neither the arguments nor the process: what they point to, and who it is, may change meanwhile.
  */

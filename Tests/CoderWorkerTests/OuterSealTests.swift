@@ -79,8 +79,10 @@ import Testing
     @Test func `lets memory be limited for one picture after the other`() throws {
         let process = try WorkerProcess()
         _ = try process.loadGood(try build("take_memory"))
+        var workers: [SealedWorker] = []
         for (dataBytes, expected) in [(256, CPI_NO_MEMORY), (5 << 10, CPI_INTERNAL), (256, CPI_NO_MEMORY)] {
             let worker = try process.fork(dataBytes: UInt64(dataBytes) << 20)
+            workers.append(worker)
             _ = try worker.openDecoder([1])
             let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
             #expect(reply.status == expected, "\(dataBytes) MiB")
@@ -138,8 +140,9 @@ import Testing
         for isAsked in [false, true] {
             let process = try WorkerProcess(denying: denying)
             _ = try process.loadGood(try build("leave_process", ["-DAT_LOAD"]))
-            _ = try process.fork()
+            let worker = try process.fork()
             #expect(process.livingProcesses >= 4)
+            #expect(worker.states[ISO_NO_NEW_PRIVILEGES] == 0)
             if isAsked { process.tellToEnd() } else { process.hangUp() }
 
             #expect(try process.end() == (isAsked ? .signal(SIGKILL) : .exit(0)))
