@@ -28,7 +28,7 @@ import Testing
 
     @Test(
         arguments: [
-            "read_file", "write_file", "look_at_file", "raise_limit", "raise_soft_limit", "limit_parent",
+            "read_file", "write_file", "raise_limit", "raise_soft_limit", "limit_parent",
         ], machines)
     func `refuses quietly to`(attempt name: String, denying: String?) throws {
         let (process, worker, outcome) = try attempt(name, denying: denying)
