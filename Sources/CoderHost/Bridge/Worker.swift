@@ -269,7 +269,7 @@ final class Worker: @unchecked Sendable {
         isUsable = false
         let ending = zygote.ending(of: self)
         process?.kill()
-        if case .violation(let call) = ending { return forbidden(call, during: type) }
+        if case .violation(let call) = ending { return forbidden(call) }
         var error = CoderError(
             .pluginCrashed, "the plugin \(ending.text) while \(phase.text)",
             hint: "the file may be crafted: tell the plugin's author; nothing else is affected")
