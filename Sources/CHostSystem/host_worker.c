@@ -40,7 +40,7 @@ int host_socket_pair(int *first, int *second) {
     return 0;
 }
 
-int host_start_worker(const char *path, int socket, int *handle) {
+static int start_worker(const char *path, int socket, int guardian, int *handle) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int failure = posix_spawn_file_actions_init(&actions);
@@ -61,10 +61,11 @@ int host_start_worker(const char *path, int socket, int *handle) {
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     /* The socket first: its number may be one of those that are opened next. */
     posix_spawn_file_actions_adddup2(&actions, socket, 3);
+    posix_spawn_file_actions_adddup2(&actions, guardian, 4);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 5);
     char *arguments[] = {"coderhost-worker", NULL};
     char *environment[] = {NULL};
     pid_t process = -1;
@@ -79,11 +80,24 @@ int host_start_worker(const char *path, int socket, int *handle) {
     return process;
 }
 
-int host_kill(int handle, int process) {
-    if (handle >= 0) {
-        return (int)syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0);
+int host_start_worker(const char *path, int socket, int guardian, int *handle) {
+    /* Out of the way of the number that the other socket gets. */
+    int order = fcntl(guardian, F_DUPFD_CLOEXEC, 5);
+    if (order < 0) {
+        return -1;
     }
-    return process > 0 ? kill(process, SIGKILL) : 0;
+    int process = start_worker(path, socket, order, handle);
+    int problem = errno;
+    close(order);
+    errno = problem;
+    return process;
+}
+
+int host_signal(int handle, int process, int number) {
+    if (handle >= 0) {
+        return (int)syscall(SYS_pidfd_send_signal, handle, number, NULL, 0);
+    }
+    return process > 0 ? kill(process, number) : 0;
 }
 
 int host_has_ended(int handle, int milliseconds) {

@@ -110,6 +110,9 @@
 #ifndef __NR_getrlimit
 #define __NR_getrlimit NO_CALL
 #endif
+#ifndef __NR_dup2
+#define __NR_dup2 NO_CALL
+#endif
 #ifndef __NR_alarm
 #define __NR_alarm NO_CALL
 #endif

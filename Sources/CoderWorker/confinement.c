@@ -82,13 +82,12 @@ static void limit(int resource, rlim_t soft, rlim_t hard) {
     confinement.state[ISO_LIMITS] = errno;
 }
 
-/* Processes are counted in each user namespace by itself since Linux 5.14, before that for the user as a whole. */
-static int counts_processes_by_namespace(void) {
+int confine_kernel_is(int major, int minor) {
     struct utsname system;
-    int major = 0;
-    int minor = 0;
-    return confinement.state[ISO_USER_NAMESPACE] == ISO_IN_FORCE && uname(&system) == 0 &&
-           sscanf(system.release, "%d.%d", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 14));
+    int this_major = 0;
+    int this_minor = 0;
+    return uname(&system) == 0 && sscanf(system.release, "%d.%d", &this_major, &this_minor) == 2 &&
+           (this_major > major || (this_major == major && this_minor >= minor));
 }
 
 void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_descriptors) {
@@ -99,22 +98,24 @@ void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_desc
     if (max_descriptors > 0) {
         limit(RLIMIT_NOFILE, max_descriptors, max_descriptors);
     }
-    /* Only soft: the workers' own limits are set later, and may be larger. */
+    /* Only soft: the workers' own limits are set later, and may be larger. What keeps a plugin from raising them itself
+       is the first filter. */
     if (data_bytes > 0) {
         limit(RLIMIT_DATA, data_bytes, RLIM_INFINITY);
     }
     limit(RLIMIT_CPU, cpu_seconds > 0 ? cpu_seconds : MOST_CPU_SECONDS, MOST_CPU_SECONDS);
-    if (counts_processes_by_namespace()) {
+    /* They are counted in each user namespace by itself since Linux 5.14, before that for the user as a whole. */
+    if (confinement.state[ISO_USER_NAMESPACE] == ISO_IN_FORCE && confine_kernel_is(5, 14)) {
         /* Threads count, too: enough for a worker with its threads on every processor. */
         rlim_t processes = 64 + 16 * (rlim_t)sysconf(_SC_NPROCESSORS_ONLN);
         limit(RLIMIT_NPROC, processes, processes);
     }
 }
 
-void confine_end_of_loading(void) {
-    /* Of memory, too: a worker whose session has no limit has none. */
+void confine_end_of_loading(int memory_too) {
+    /* A worker whose session has no limit of memory has none. */
     static const int resources[] = {RLIMIT_CPU, RLIMIT_DATA};
-    for (size_t i = 0; i < sizeof resources / sizeof resources[0]; i++) {
+    for (size_t i = 0; i < (memory_too ? 2u : 1u); i++) {
         struct rlimit now;
         if (getrlimit(resources[i], &now) == 0) {
             now.rlim_cur = now.rlim_max;

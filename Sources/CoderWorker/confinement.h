@@ -25,8 +25,11 @@ void confine_capabilities(void);
 /* Limits for loading: 0 = none. */
 void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_descriptors);
 
-/* Takes back the processor time limit of loading; what it lasted until now counts for nothing. */
-void confine_end_of_loading(void);
+/* Whether the system is Linux of this version or a later one. */
+int confine_kernel_is(int major, int minor);
+
+/* Takes back the limit of loading on processor time, and on memory where that is in no other hand. */
+void confine_end_of_loading(int memory_too);
 
 /* Limits for a worker, soft and hard: 0 = none. */
 void confine_worker_limits(uint64_t data_bytes, uint32_t cpu_seconds);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -20,4 +21,10 @@ void close_from(int first) {
     for (long descriptor = first; descriptor < end; descriptor++) {
         close((int)descriptor);
     }
+}
+
+int is_packet_socket(int descriptor) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }

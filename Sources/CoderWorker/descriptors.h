@@ -9,4 +9,7 @@
 /* Closes every descriptor from `first` on. */
 void close_from(int first);
 
+/* Whether there is a socket for packets. */
+int is_packet_socket(int descriptor);
+
 #endif

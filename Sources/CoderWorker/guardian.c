@@ -5,22 +5,35 @@
 #include <isolation_wire.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "confinement.h"
+#include "descendants.h"
+#include "descriptors.h"
+#include "listener.h"
 #include "violation.h"
 #include "worker_exit.h"
 
 int guardian_pipe = -1;
+int guardian_holds;
 
 /* How long a child may take to end by itself when the host is gone. */
-#define GRACE_NANOSECONDS 200000000L
+#define GRACE_NANOSECONDS INT64_C(200000000)
+
+static int handover = -1;
+static volatile sig_atomic_t is_told_to_end;
 
 static void on_child(int number) { (void)number; }
+static void on_end(int number) { is_told_to_end = number; }
+
+/* ---- the end ---- */
 
 /*
  * A plugin can reach that number, too. One that stops, or that does nothing, would leave this process behind when the
@@ -37,60 +50,208 @@ static int is_an_end(int number) {
 }
 
 static _Noreturn void end_like(int status, int left_behind) {
+    descendants_end();
     if (WIFSIGNALED(status) || is_an_end(left_behind)) {
         worker_die(WIFSIGNALED(status) ? WTERMSIG(status) : left_behind);
     }
     worker_exit(WEXITSTATUS(status));
 }
 
-static _Noreturn void guard(pid_t child, volatile int *left_behind, const sigset_t *open_mask) {
-    struct pollfd host = {.fd = ISO_CONTROL_DESCRIPTOR, .events = 0};
-    struct timespec grace = {0, GRACE_NANOSECONDS};
-    int gone = 0;
+static int end_child(pid_t child) {
+    int status = 0;
+    kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+/* ---- the seal ---- */
+
+static int listener = -1;
+static int listener_error = EPROTO; /* nothing was handed over yet */
+static int is_sealed;
+
+/* The listener, or why there is none. */
+static void take_over(void) {
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    int error = 0;
+    struct iovec part = {&error, sizeof error};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (recvmsg(handover, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == (ssize_t)sizeof error) {
+        struct cmsghdr *item = CMSG_FIRSTHDR(&message);
+        if (item && item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS) {
+            memcpy(&listener, CMSG_DATA(item), sizeof listener);
+        }
+        listener_error = listener < 0 ? error : listener_begin(listener);
+        send(handover, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    close(handover);
+    handover = -1;
+}
+
+static void say(uint16_t type, uint32_t sequence, void *body, size_t length) {
+    iso_header header = {.magic = ISO_MAGIC, .version = ISO_VERSION, .type = type, .sequence = sequence,
+                         .length = (uint32_t)length};
+    struct iovec parts[2] = {{&header, sizeof header}, {body, length}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    sendmsg(ISO_GUARDIAN_DESCRIPTOR, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Only the soft limit, so that it can be set anew; the first filter lets nobody raise it from within. */
+static int limit_memory(pid_t child, uint64_t bytes) {
+    struct rlimit limit;
+    if (prlimit(child, RLIMIT_DATA, NULL, &limit) != 0) {
+        return errno;
+    }
+    limit.rlim_cur = bytes > 0 && bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    return prlimit(child, RLIMIT_DATA, &limit, NULL) == 0 ? 0 : errno;
+}
+
+/* 0: whoever gives orders has gone. */
+static int obey(pid_t child) {
+    struct {
+        iso_header header;
+        iso_seal seal;
+    } order;
+    ssize_t count = recv(ISO_GUARDIAN_DESCRIPTOR, &order, sizeof order, MSG_DONTWAIT);
+    if (count <= 0) {
+        return count < 0 && (errno == EAGAIN || errno == EINTR);
+    }
+    if (count != (ssize_t)sizeof order || order.header.magic != ISO_MAGIC || order.header.version != ISO_VERSION ||
+        order.header.type != ISO_SEAL || order.header.length != sizeof order.seal) {
+        return 0;
+    }
+    iso_sealed sealed = {.seal = listener_error};
+    if (listener_error == 0) {
+        is_sealed = 1;
+        sealed.limits = order.seal.limits ? limit_memory(child, order.seal.data_bytes) : 0;
+    }
+    say(ISO_SEALED, order.header.sequence, &sealed, sizeof sealed);
+    return 1;
+}
+
+static _Noreturn void report(pid_t child, int call) {
+    end_child(child);
+    descendants_end();
+    iso_violation violation = {.system_call = call};
+    say(ISO_VIOLATION, 0, &violation, sizeof violation);
+    worker_die(SIGSYS);
+}
+
+/* ---- the loop ---- */
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Reaps the child, and those of its children that have lost their parent. */
+static int has_ended(pid_t child, int *status) {
+    pid_t ended;
+    while ((ended = waitpid(-1, status, WNOHANG)) > 0) {
+        if (ended == child) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static _Noreturn void guard(pid_t child, volatile int *left_behind, const sigset_t *open_mask, int takes_orders) {
+    int64_t end = 0; /* once the host is gone */
     for (;;) {
         int status;
-        if (waitpid(child, &status, WNOHANG) == child) {
+        if (has_ended(child, &status)) {
             end_like(status, *left_behind);
         }
-        /* A child may be inside a plugin and not see that the host is gone. */
-        int ready = ppoll(&host, gone ? 0 : 1, gone ? &grace : NULL, open_mask);
-        if (gone && ready == 0) {
-            kill(child, SIGKILL);
-            while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-            }
-            end_like(status, 0);
+        if (is_told_to_end) {
+            end_child(child);
+            descendants_end();
+            worker_die(SIGKILL);
         }
-        gone = gone || ready > 0;
+        int64_t left = end ? end - now() : 0;
+        if (end && left <= 0) {
+            end_like(end_child(child), 0);
+        }
+        /* A child may be inside a plugin and not see that the host is gone; then nothing is answered any more. */
+        enum { HOST, ORDERS, HANDOVER, LISTENER, ALL };
+        struct pollfd at[ALL] = {{.fd = end ? -1 : ISO_CONTROL_DESCRIPTOR},
+                                 {.fd = takes_orders ? ISO_GUARDIAN_DESCRIPTOR : -1, .events = POLLIN},
+                                 {.fd = handover, .events = POLLIN},
+                                 {.fd = end ? -1 : listener, .events = POLLIN}};
+        struct timespec grace = {0, (long)left};
+        if (ppoll(at, ALL, end ? &grace : NULL, open_mask) <= 0) {
+            continue;
+        }
+        if (at[HOST].revents) {
+            end = now() + GRACE_NANOSECONDS;
+        }
+        if (at[HANDOVER].revents) {
+            take_over();
+        }
+        if (at[ORDERS].revents) {
+            takes_orders = obey(child);
+        }
+        if (at[LISTENER].revents & POLLIN) {
+            int violation = listener_answer(listener, is_sealed);
+            if (violation >= 0) {
+                report(child, violation);
+            }
+        } else if (at[LISTENER].revents) {
+            /* Nobody is left who could ask. */
+            close(listener);
+            listener = -1;
+        }
     }
 }
 
 void guardian_fork(void) {
     int ends[2];
+    int handing[2];
+    const int takes_orders = is_packet_socket(ISO_GUARDIAN_DESCRIPTOR);
     volatile int *left_behind =
         mmap(NULL, sizeof *left_behind, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (left_behind == MAP_FAILED || pipe(ends) != 0) {
+    if (left_behind == MAP_FAILED || pipe(ends) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, handing) != 0) {
         worker_exit(EXIT_RESOURCES);
     }
-    sigset_t children;
+    sigset_t awaited;
     sigset_t before;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &children, &before);
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGTERM);
+    sigprocmask(SIG_BLOCK, &awaited, &before);
     struct sigaction action = {.sa_handler = on_child};
     sigaction(SIGCHLD, &action, NULL);
+    action.sa_handler = on_end;
+    sigaction(SIGTERM, &action, NULL);
+    /* What a plugin forks, and leaves behind, comes to this process. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     pid_t child = fork();
     if (child < 0) {
         worker_exit(EXIT_RESOURCES);
     }
     if (child > 0) {
         close(ends[0]);
+        close(handing[1]);
+        handover = handing[0];
         confine_capabilities();
-        guard(child, left_behind, &before);
+        guard(child, left_behind, &before, takes_orders);
     }
     close(ends[1]);
+    close(handing[0]);
+    if (takes_orders) {
+        close(ISO_GUARDIAN_DESCRIPTOR);
+    }
+    handover = handing[1];
     guardian_pipe = ends[0];
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &usual, NULL);
+    sigaction(SIGTERM, &usual, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     /* It may have died before that. */
@@ -101,4 +262,40 @@ void guardian_fork(void) {
     if (getpid() == 1) {
         violation_end_by_signals(left_behind);
     }
+}
+
+void guardian_hand_over(int descriptor) {
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    int error = descriptor < 0 ? -descriptor : 0;
+    struct iovec part = {&error, sizeof error};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        memset(&control, 0, sizeof control);
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *item = CMSG_FIRSTHDR(&message);
+        item->cmsg_level = SOL_SOCKET;
+        item->cmsg_type = SCM_RIGHTS;
+        item->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(item), &descriptor, sizeof descriptor);
+    }
+    ssize_t count;
+    char taken;
+    while ((count = sendmsg(handover, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    /* Without that the guardian is gone. Only what the filter lets through unasked is called here. */
+    while (count >= 0 && (count = read(handover, &taken, 1)) < 0 && errno == EINTR) {
+    }
+    if (count <= 0) {
+        worker_exit(EXIT_GONE);
+    }
+    close(handover);
+    handover = -1;
+    guardian_holds = descriptor >= 0;
 }

@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,18 +17,12 @@
 #include "worker_exit.h"
 #include "zygote.h"
 
-static int is_started_by_a_host(void) {
-    int type = 0;
-    socklen_t size = sizeof type;
-    return getsockopt(ISO_CONTROL_DESCRIPTOR, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
-}
-
 int main(void) {
     static const char usage[] = "coderhost-worker is started by coderhost and does nothing by itself.\n";
-    if (!is_started_by_a_host()) {
+    if (!is_packet_socket(ISO_CONTROL_DESCRIPTOR)) {
         return write(STDERR_FILENO, usage, sizeof usage - 1) < 0 ? EXIT_USAGE : EXIT_USAGE;
     }
-    close_from(ISO_CONTROL_DESCRIPTOR + 1);
+    close_from(is_packet_socket(ISO_GUARDIAN_DESCRIPTOR) ? ISO_GUARDIAN_DESCRIPTOR + 1 : ISO_CONTROL_DESCRIPTOR + 1);
     /* Ctrl-C in a terminal is for the host; it decides what becomes of this process. */
     setsid();
     violation_end_as_usual();

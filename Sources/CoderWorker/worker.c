@@ -11,6 +11,7 @@
 #include "confinement.h"
 #include "descriptors.h"
 #include "filter.h"
+#include "guardian.h"
 #include "session.h"
 #include "violation.h"
 #include "worker_exit.h"
@@ -80,7 +81,8 @@ _Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int re
         worker_exit(EXIT_RESOURCES);
     }
     close_from(ISO_CONTROL_DESCRIPTOR + 1);
-    confine_worker_limits(limits->data_bytes, limits->cpu_seconds);
+    /* The guardian has set the limit of memory, before the fork; from within it cannot be changed. */
+    confine_worker_limits(guardian_holds ? 0 : limits->data_bytes, limits->cpu_seconds);
     violation_record(record ? shared_page : NULL);
     violation_context(0, 0, 0);
     filter_seal(limits->threads != 0, record);

@@ -8,7 +8,7 @@ import Testing
 
     /// A word of `deny-calls.c`, and the mechanisms that go with it.
     static let denials = [
-        ("seccomp", ["seccomp-load", "seccomp-seal"]),
+        ("seccomp", ["seccomp-load", "seccomp-seal"]), ("listener", ["seccomp-seal"]),
         ("landlock", ["landlock", "landlock-network", "landlock-scope"]),
         (
             "namespaces",

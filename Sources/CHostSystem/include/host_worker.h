@@ -14,12 +14,12 @@
 /* Two connected SOCK_SEQPACKET sockets. */
 int host_socket_pair(int *_Nonnull first, int *_Nonnull second);
 
-/* Starts a program with nothing but `socket` as descriptor 3: no environment, no signal blocked or ignored, standard
+/* Starts a program with nothing but `socket` as descriptor 3 and `guardian` as 4: no environment, no signal blocked or ignored, standard
    streams on /dev/null. Answers the process number; `handle` is a pidfd, or -1 on kernels that have none. */
-int host_start_worker(const char *_Nonnull path, int socket, int *_Nonnull handle);
+int host_start_worker(const char *_Nonnull path, int socket, int guardian, int *_Nonnull handle);
 
-/* Ends a process: by its pidfd, or by its number where that is -1 and the number is that of a child. */
-int host_kill(int handle, int process);
+/* Signals a process: by its pidfd, or by its number where that is -1 and the number is that of a child. */
+int host_signal(int handle, int process, int number);
 
 /* Whether the process behind a pidfd has ended, after waiting up to `milliseconds`. */
 int host_has_ended(int handle, int milliseconds);

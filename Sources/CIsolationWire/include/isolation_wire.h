@@ -15,6 +15,10 @@
  *                                                  (for a plugin that has started threads)
  *     ISO_PROBE                             -->    everything but the plugin, both filters; for `doctor`
  *                                           <--  ISO_LOADED
+ *   host                                         guardian (descriptor 4; never runs anything of a plugin)
+ *     ISO_SEAL                              -->    refuses from now on what only loading needs; limits memory
+ *                                           <--  ISO_SEALED
+ *                                           <--  ISO_VIOLATION: behind that seal; every process ends
  *   host                                         worker (session socket; one session at a time)
  *                                           <--  ISO_READY, once, when it is sealed
  *     a request                             -->
@@ -35,6 +39,7 @@
 #define ISO_MAGIC ((uint32_t)0x49495043) /* "CPII" */
 #define ISO_VERSION ((uint16_t)1)
 #define ISO_CONTROL_DESCRIPTOR 3
+#define ISO_GUARDIAN_DESCRIPTOR 4       /* without a socket there nobody can order the seal                  */
 #define ISO_PACKET_LIMIT 61440          /* header and body of one packet                                     */
 #define ISO_BODY_LIMIT (ISO_PACKET_LIMIT - 32)
 #define ISO_MESSAGE_LIMIT (64 << 20)    /* bodies of all packets of one message; whoever passes it is ended  */
@@ -56,10 +61,14 @@ typedef struct iso_header {
 #define ISO_FORK   2
 #define ISO_BECOME 3
 #define ISO_PROBE  4
+/* Host to guardian. */
+#define ISO_SEAL   5
 /* Control, zygote to host. */
 #define ISO_LOADED 16
 #define ISO_FORKED 17
 #define ISO_ENDED  18
+/* Guardian to host. */
+#define ISO_SEALED 19
 /* Worker to host. */
 #define ISO_READY     32
 #define ISO_REPLY     33
@@ -102,7 +111,8 @@ enum {
     ISO_LANDLOCK_NETWORK, /* no TCP; since Landlock 4                               */
     ISO_LANDLOCK_SCOPE,   /* no signal and no abstract socket outside; since 6      */
     ISO_SECCOMP_LOAD,     /* what a plugin's constructors may not do                */
-    ISO_SECCOMP_SEAL,     /* the little that is left before the first input byte    */
+    ISO_SECCOMP_SEAL,     /* the little that is left before the first input byte; what a worker says of it counts only
+                             where the guardian, which no plugin can reach, has answered ISO_IN_FORCE as well */
     ISO_MECHANISM_COUNT
 };
 
@@ -198,6 +208,18 @@ typedef struct iso_ended {
 typedef struct iso_ready {
     iso_confinement confinement;
 } iso_ready;
+
+/* After ISO_LOADED and before the first fork; again before a fork with another limit of memory. There is no way back. */
+typedef struct iso_seal {
+    uint64_t data_bytes; /* RLIMIT_DATA of the zygote, and so of what it forks from now on; 0 = none */
+    uint32_t limits;     /* 1: data_bytes is to be set                                               */
+    uint32_t reserved;
+} iso_seal;
+
+typedef struct iso_sealed {
+    int32_t seal;   /* ISO_IN_FORCE, or the errno of why it is not; a worker then limits its memory itself */
+    int32_t limits; /* the errno that setting data_bytes failed with, or 0                                 */
+} iso_sealed;
 
 /* One page in memory that both map. The host writes the first part, the worker the second. */
 typedef struct iso_shared {

@@ -15,10 +15,10 @@ final class ProcessHandle: @unchecked Sendable {
         child = 0
     }
 
-    /// Starts a worker's program with `socket` as its descriptor 3.
-    init(starting path: String, socket: Int32) throws(SystemError) {
+    /// Starts a worker's program with `socket` as its descriptor 3 and `guardian` as its descriptor 4.
+    init(starting path: String, socket: Int32, guardian: Int32) throws(SystemError) {
         var handle: Int32 = -1
-        let process = unsafe host_start_worker(path, socket, &handle)
+        let process = unsafe host_start_worker(path, socket, guardian, &handle)
         if process < 0 { throw .last }
         child = process
         descriptor = handle
@@ -26,13 +26,18 @@ final class ProcessHandle: @unchecked Sendable {
 
     deinit {
         kill()
-        // It is ending: nothing it does can delay that for long.
-        if child > 0 { _ = host_reap(child) }
+        if child > 0 {
+            // Unless somebody has stopped it, it is ending.
+            if descriptor < 0 || host_has_ended(descriptor, 3000) == 0 { _ = host_signal(descriptor, child, SIGKILL) }
+            _ = host_reap(child)
+        }
         if descriptor >= 0 { close(descriptor) }
     }
 
     /// Ends the process, whatever it does.
-    func kill() { _ = host_kill(descriptor, child) }
+    ///
+    /// A child is the guardian of others, runs nothing of a plugin, and takes along what a plugin has left behind.
+    func kill() { _ = host_signal(descriptor, child, child > 0 ? SIGTERM : SIGKILL) }
 
     /// How a child has ended, within half a second; nil where it goes on or that cannot be told.
     func ending() -> Zygote.Ending? {

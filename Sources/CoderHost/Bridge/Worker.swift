@@ -77,6 +77,7 @@ final class Worker: @unchecked Sendable {
             case .packet where channel.header.type == UInt16(ISO_READY):
                 guard let ready = channel.load(iso_ready.self) else { throw breach("a short packet") }
                 confinement.read(ready.confinement)
+                confinement.hold(zygote.sealFailure)
                 return
             case .packet, .damaged: throw breach("it did not say that it is ready")
             case .end: throw crash()
@@ -268,6 +269,7 @@ final class Worker: @unchecked Sendable {
         isUsable = false
         let ending = zygote.ending(of: self)
         process?.kill()
+        if case .violation(let call) = ending { return forbidden(call) }
         var error = CoderError(
             .pluginCrashed, "the plugin \(ending.text) while \(phase.text)",
             hint: "the file may be crafted: tell the plugin's author; nothing else is affected")

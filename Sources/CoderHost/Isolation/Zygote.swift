@@ -13,12 +13,15 @@ final class Zygote: Sendable {
     enum Ending: Hashable {
         case signal(Int32)
         case exit(Int32)
+        /// By its guardian, because of a system call behind the seal.
+        case violation(Int)
         case unknown
 
         var text: String {
             switch self {
             case .signal(let number): "crashed (\(SignalName.of(number)))"
             case .exit(let code): "ended the process (exit code \(code))"
+            case .violation(let call): "tried \(SystemCall.name(call)), which the sandbox forbids,"
             case .unknown: "crashed"
             }
         }
@@ -29,11 +32,14 @@ final class Zygote: Sendable {
         var endings: [UInt64: Ending] = [:]
         var isUsable = true
         var sequence: UInt32 = 0
+        var guardian: Guardian
     }
 
     private let state: Mutex<State>
     private let process: ProcessHandle
     let confinement: Confinement
+    /// Why the seal is not held from outside the process that ran the plugin's code; nil where it is.
+    let sealFailure: SystemError?
     /// What the plugin says of itself.
     let facts: PluginFacts
     /// Whether it has threads, so that it cannot be forked and has to be the worker itself.
@@ -53,10 +59,14 @@ final class Zygote: Sendable {
             throw .unavailable("no socket for a worker: \(error)")
         }
         let channel = WorkerChannel(descriptor: pair.own)
+        let guardian: Guardian
         do throws(SystemError) {
             // As long as it is open here, the other end would not be seen to end.
             defer { close(pair.theirs) }
-            process = try ProcessHandle(starting: program, socket: pair.theirs)
+            let orders = try socketPair()
+            defer { close(orders.theirs) }
+            guardian = Guardian(orders.own)
+            process = try ProcessHandle(starting: program, socket: pair.theirs, guardian: orders.theirs)
         } catch {
             throw .unavailable("\(program) cannot be started: \(error)")
         }
@@ -68,16 +78,22 @@ final class Zygote: Sendable {
         }
         guard sent == .sent else { throw .unavailable("\(program) ended at once") }
         let loaded = try Self.awaitLoaded(channel, process, context)
-        confinement = Confinement(loaded.confinement)
+        do throws(GuardianFailure) {
+            sealFailure = try guardian.seal()
+        } catch {
+            throw Self.failure(error.call.map { .violation($0) } ?? process.ending())
+        }
+        var confinement = Confinement(loaded.confinement)
+        confinement.hold(sealFailure)
+        self.confinement = confinement
         if let plugin, loaded.status == CPI_UNSUPPORTED, loaded.stage == UInt32(ISO_STAGE_CONFINED) {
-            var known = confinement
-            known.missing.removeAll { $0.mechanism == .seccompSeal }
-            if let error = known.shortfall(plugin.needed) { throw .failed(error) }
+            if sealFailure == nil { confinement.missing.removeAll { $0.mechanism == .seccompSeal } }
+            if let error = confinement.shortfall(plugin.needed) { throw .failed(error) }
         }
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
         isAlone = loaded.threads > 1
-        state = Mutex(State(channel: channel))
+        state = Mutex(State(channel: channel, guardian: guardian))
     }
 
     private static func awaitLoaded(
@@ -119,6 +135,8 @@ final class Zygote: Sendable {
             .crashed(
                 "it tried to start a thread or a process while it was loaded, which the sandbox forbids", .violation)
         case .signal(SIGXCPU), .signal(SIGALRM): .crashed("loading it did not come to an end", .hang)
+        case .violation(let call):
+            .crashed("it tried \(SystemCall.name(call)) once it was loaded, which the sandbox forbids", .violation)
         case .signal, .exit: .crashed("it \(ending!.text) while it was loaded", .crash)
         case .unknown, nil: .crashed("it crashed while it was loaded", .crash)
         }
@@ -169,6 +187,7 @@ final class Zygote: Sendable {
         _ state: inout State, _ request: iso_fork, _ descriptors: [Int32]
     ) throws(ZygoteFailure) -> ProcessHandle? {
         guard state.isUsable else { throw .gone }
+        try limit(&state, request.data_bytes)
         state.sequence &+= 1
         var header = iso_header()
         header.type = UInt16(ISO_FORK)
@@ -211,12 +230,24 @@ final class Zygote: Sendable {
         throw .crashed("it did not fork within five seconds", .hang)
     }
 
+    /// Has the memory limited of what is forked from now on.
+    private static func limit(_ state: inout State, _ dataBytes: UInt64) throws(ZygoteFailure) {
+        do throws(GuardianFailure) {
+            try state.guardian.limit(dataBytes)
+        } catch {
+            state.isUsable = false
+            if let call = error.call { throw failure(.violation(call)) }
+            throw .gone
+        }
+    }
+
     /// Makes the zygote itself the worker.
     private func become(
         _ request: iso_fork, _ plugin: IsolatedPlugin, _ page: SharedPage, _ dataBytes: Int
     ) throws(ZygoteFailure) -> Worker {
         let channel = try state.withLock { state throws(ZygoteFailure) -> WorkerChannel in
             guard state.isUsable else { throw .gone }
+            try Self.limit(&state, request.data_bytes)
             state.isUsable = false
             var header = iso_header()
             header.type = UInt16(ISO_BECOME)
@@ -246,13 +277,20 @@ final class Zygote: Sendable {
 
     /// How a worker ended whose socket has.
     func ending(of worker: Worker) -> Ending {
-        if isAlone { return .unknown }
+        if isAlone {
+            _ = process.ending()
+            return state.withLock { $0.guardian.violation() }.map { .violation($0) } ?? .unknown
+        }
         return state.withLock { state in
             let end = monotonicNow() + 500_000_000
             while true {
                 if let known = state.endings.removeValue(forKey: worker.number) { return known }
                 // Its workers end with it.
-                guard state.isUsable else { return process.ending() == .signal(SIGKILL) ? .signal(SIGKILL) : .unknown }
+                guard state.isUsable else {
+                    let ending = process.ending()
+                    if let call = state.guardian.violation() { return .violation(call) }
+                    return ending == .signal(SIGKILL) ? .signal(SIGKILL) : .unknown
+                }
                 guard monotonicNow() < end else { return .unknown }
                 switch state.channel.receive(milliseconds: 50) {
                 case .nothing: continue

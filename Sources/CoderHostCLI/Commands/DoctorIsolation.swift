@@ -41,7 +41,8 @@ struct DoctorIsolation {
             }
             var lines = table.lines + [""]
             for group in Confinement.Group.allCases where !confinement.lacking([group]).isEmpty {
-                lines.append("\(group.rawValue): \(Self.explanation(of: group))")
+                let missing = confinement.lacking([group]).map(\.mechanism)
+                lines.append("\(group.rawValue): \(Self.explanation(of: group, missing))")
             }
             lines.append(
                 unmet.isEmpty
@@ -58,8 +59,11 @@ struct DoctorIsolation {
     }
 
     /// Why a group is usually missing, and what helps.
-    private static func explanation(of group: Confinement.Group) -> String {
+    private static func explanation(of group: Confinement.Group, _ missing: [Confinement.Mechanism]) -> String {
         switch group {
+        case .seccomp where missing == [.seccompSeal]:
+            "the kernel cannot ask about system calls (5.5 or newer), or somebody is asked already, such as the "
+                + "container's own supervisor; a plugin that was malicious when it was loaded can then undo its seal"
         case .limits: "the process may not limit itself; a parent has set lower hard limits (ulimit -H -a)"
         case .namespaces:
             "the kernel or the container denies user namespaces (sysctl kernel.unprivileged_userns_clone "

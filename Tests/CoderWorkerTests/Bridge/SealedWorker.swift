@@ -205,6 +205,7 @@ extension WorkerProcess {
         fork.data_bytes = dataBytes
         fork.cpu_seconds = seconds
         fork.threads = threads ? 1 : 0
+        _ = try seal(dataBytes: dataBytes)
         send(ISO_FORK, bytes(of: fork), descriptors: [ends[1], page.descriptor])
         close(ends[1])
         guard case .message(type: ISO_FORKED, let body, let pidfd) = try receive(),
@@ -216,6 +217,7 @@ extension WorkerProcess {
     /// Lets the process itself go on as worker.
     func become() throws -> SealedWorker {
         let page = try SharedMemory(capacity: 4096)
+        _ = try seal(dataBytes: 0)
         send(ISO_BECOME, bytes(of: iso_fork()), descriptors: [page.descriptor])
         return try SealedWorker(socket: dup(control), page: page, pidfd: -1)
     }

@@ -31,6 +31,7 @@ final class WorkerProcess {
 
     let process: Int32
     private(set) var control: Int32 = -1
+    private var guardian: Int32 = -1
     private var sequence: UInt32 = 0
     private var ending: Ending?
 
@@ -38,9 +39,11 @@ final class WorkerProcess {
     init(denying words: String? = nil) throws {
         let denier = try words.map { _ in try Self.denier.get() }
         var socket: Int32 = -1
-        process = unsafe driver_start(denier, words, Self.path, &socket)
+        var orders: Int32 = -1
+        process = unsafe driver_start(denier, words, Self.path, &socket, &orders)
         if process < 0 { throw WorkerFailure("\(Self.path) cannot be started: errno \(-process)") }
         control = socket
+        guardian = orders
     }
 
     /// Built once in a process.
@@ -66,10 +69,15 @@ final class WorkerProcess {
     /// Closes the host's end, as its death would.
     func hangUp() {
         if control >= 0 { close(control) }
+        if guardian >= 0 { close(guardian) }
         control = -1
+        guardian = -1
     }
 
     func kill() { _ = Glibc.kill(process, SIGKILL) }
+
+    /// What a host does that has no more use for it.
+    func tellToEnd() { _ = Glibc.kill(process, SIGTERM) }
 
     /// Waits for its end.
     func end() throws -> Ending {
@@ -104,6 +112,22 @@ final class WorkerProcess {
     func sendBytes(_ bytes: [UInt8]) { unsafe _ = driver_send_bytes(control, bytes, bytes.count) }
 
     func receive() throws -> Packet { try unsafe receivePacket(control) }
+
+    /// Has the guardian shut the outer door, and limit memory where that is wanted; what it answers.
+    func seal(dataBytes: UInt64? = nil) throws -> iso_sealed {
+        let order = bytes(of: iso_seal(data_bytes: dataBytes ?? 0, limits: dataBytes == nil ? 0 : 1, reserved: 0))
+        unsafe _ = driver_send(guardian, UInt16(ISO_SEAL), 0, 9, order, order.count, [], 0)
+        guard case .message(type: ISO_SEALED, let body, _) = try unsafe receivePacket(guardian) else {
+            throw WorkerFailure("the guardian does not answer")
+        }
+        return try value(iso_sealed.self, in: body)
+    }
+
+    /// The system call behind the seal that everything was ended for; nil when the guardian ended without such a word.
+    func violationBehindTheSeal() throws -> Int32? {
+        guard case .message(type: ISO_VIOLATION, let body, _) = try unsafe receivePacket(guardian) else { return nil }
+        return try value(iso_violation.self, in: body).system_call
+    }
 }
 
 /// Takes one message, whatever number of packets it has.

@@ -25,9 +25,10 @@ int driver_pair(int *ends) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : -errno;
 }
 
-int driver_start(const char *denier, const char *words, const char *worker, int *control) {
+int driver_start(const char *denier, const char *words, const char *worker, int *control, int *guardian) {
     int ends[2];
-    if (driver_pair(ends) != 0) {
+    int orders[2];
+    if (driver_pair(ends) != 0 || driver_pair(orders) != 0) {
         return -errno;
     }
     posix_spawn_file_actions_t actions;
@@ -35,12 +36,17 @@ int driver_start(const char *denier, const char *words, const char *worker, int 
     /* Both ends stand above 3, so that moving one there closes neither. */
     int host = fcntl(ends[0], F_DUPFD_CLOEXEC, 10);
     int far = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
-    close(ends[0]);
-    close(ends[1]);
+    int order = fcntl(orders[0], F_DUPFD_CLOEXEC, 10);
+    int far_order = fcntl(orders[1], F_DUPFD_CLOEXEC, 10);
+    for (int i = 0; i < 2; i++) {
+        close(ends[i]);
+        close(orders[i]);
+    }
     for (int i = 0; i < 3; i++) {
         posix_spawn_file_actions_addopen(&actions, i, "/dev/null", O_RDWR, 0);
     }
     posix_spawn_file_actions_adddup2(&actions, far, ISO_CONTROL_DESCRIPTOR);
+    posix_spawn_file_actions_adddup2(&actions, far_order, ISO_GUARDIAN_DESCRIPTOR);
     char *with[] = {(char *)denier, (char *)words, "--", (char *)worker, NULL};
     char *without[] = {(char *)worker, NULL};
     char *nothing[] = {NULL};
@@ -48,11 +54,14 @@ int driver_start(const char *denier, const char *words, const char *worker, int 
     int failure = posix_spawn(&process, denier ? denier : worker, &actions, NULL, denier ? with : without, nothing);
     posix_spawn_file_actions_destroy(&actions);
     close(far);
+    close(far_order);
     if (failure) {
         close(host);
+        close(order);
         return -failure;
     }
     *control = host;
+    *guardian = order;
     return process;
 }
 

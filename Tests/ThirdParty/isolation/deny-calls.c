@@ -4,6 +4,7 @@
  *     deny-calls WORD[=ERRNO][,WORD[=ERRNO]...] -- COMMAND [ARGUMENT...]
  *
  *     seccomp      no further filters          (EPERM)
+ *     listener     no filter that asks         (EBUSY, as where somebody asks already)
  *     landlock     no Landlock                 (ENOSYS)
  *     namespaces   no namespaces of its own    (EPERM)
  *     limits       no resource limits          (EPERM)
@@ -11,7 +12,7 @@
  *     close-range  no closing of many at once  (ENOSYS)
  *     anonymous    no anonymous files          (ENOSYS)
  *
- * ERRNO is EPERM, EACCES, EINVAL, ENOSYS or EOPNOTSUPP. It holds for everything that the command starts.
+ * ERRNO is EPERM, EACCES, EBUSY, EINVAL, ENOSYS or EOPNOTSUPP. It holds for everything that the command starts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,6 +39,7 @@
 #endif
 
 #define ANY_ARGUMENT (-1)
+#define ASKING       (-2) /* the second argument has the flag for a filter that asks */
 
 static const struct {
     const char *word;
@@ -47,6 +49,7 @@ static const struct {
 } denials[] = {
     {"seccomp", EPERM, __NR_seccomp, ANY_ARGUMENT},
     {"seccomp", EPERM, __NR_prctl, PR_SET_SECCOMP},
+    {"listener", EBUSY, __NR_seccomp, ASKING},
     {"landlock", ENOSYS, __NR_landlock_create_ruleset, ANY_ARGUMENT},
     {"landlock", ENOSYS, __NR_landlock_add_rule, ANY_ARGUMENT},
     {"landlock", ENOSYS, __NR_landlock_restrict_self, ANY_ARGUMENT},
@@ -71,7 +74,10 @@ static void put(uint16_t code, uint32_t k, uint8_t if_true, uint8_t if_false) {
 static void deny(int call, int first, int error) {
     put(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
     put(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, first == ANY_ARGUMENT ? 1 : 3);
-    if (first != ANY_ARGUMENT) {
+    if (first == ASKING) {
+        put(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 8, 0, 0);
+        put(BPF_JMP | BPF_JSET | BPF_K, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 1);
+    } else if (first != ANY_ARGUMENT) {
         put(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args), 0, 0);
         put(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)first, 0, 1);
     }
@@ -82,8 +88,8 @@ static int error_named(const char *name) {
     static const struct {
         const char *name;
         int         error;
-    } errors[] = {{"EPERM", EPERM}, {"EACCES", EACCES}, {"EINVAL", EINVAL}, {"ENOSYS", ENOSYS},
-                  {"EOPNOTSUPP", EOPNOTSUPP}};
+    } errors[] = {{"EPERM", EPERM}, {"EACCES", EACCES}, {"EBUSY", EBUSY}, {"EINVAL", EINVAL},
+                  {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP}};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         if (strcmp(name, errors[i].name) == 0) return errors[i].error;
     }

@@ -2,6 +2,8 @@
  * tries.c - a good plugin that tries one thing more, named by -DTRY=...: when its header is read, or with -DAT_LOAD
  * while it is loaded. What succeeds although it must not makes it answer CPI_INTERNAL (or, loading, abort).
  *
+ * With -DFORGE its constructor sees to it that the process which it is loaded in only believes to seal itself.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
@@ -21,6 +23,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* linux/sched.h does not go together with sched.h everywhere. */
+#define CLONE_PIDFD_FLAG          0x00001000
+#define CLONE_CHILD_SETTID_FLAG   0x01000000
+#define CLONE_CHILD_CLEARTID_FLAG 0x00200000
 
 #ifndef TRY
 #define TRY nothing
@@ -118,6 +125,91 @@ static inline cpi_status other_machine(void) {
     __asm__ volatile("int $0x80" : "+a"(result) : : "memory");
     return verdict(result > 0);
 }
+#endif
+
+static inline cpi_status map_code_for_a_file(void) {
+    int descriptor = (int)syscall(SYS_memfd_create, "code", 0);
+    if (descriptor < 0) return CPI_OK;
+    return verdict(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0) != MAP_FAILED);
+}
+static inline cpi_status make_code(void) {
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return verdict(page != MAP_FAILED && mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0);
+}
+static inline cpi_status make_pipe(void) {
+    int ends[2];
+    return verdict(pipe(ends) == 0);
+}
+static inline cpi_status open_anew(void) { return verdict(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", NULL, 0) >= 0); }
+static inline cpi_status raise_soft_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0) return CPI_INTERNAL;
+    limit.rlim_cur = limit.rlim_max;
+    return verdict(setrlimit(RLIMIT_DATA, &limit) == 0 || syscall(SYS_setrlimit, RLIMIT_DATA, &limit) == 0);
+}
+static inline cpi_status raise_limit_and_take_memory(void) {
+    raise_soft_limit();
+    return take_memory();
+}
+static inline cpi_status limit_parent(void) {
+    struct rlimit none = {0, 0};
+    return verdict(syscall(SYS_prlimit64, getppid(), RLIMIT_NOFILE, &none, NULL) == 0);
+}
+/* A process of its own, in the only way that is open while a plugin is loaded; it goes its own ways for ever. */
+static inline cpi_status leave_process(void) {
+    static int numbers[2];
+    long flags = CLONE_PIDFD_FLAG | CLONE_CHILD_SETTID_FLAG | CLONE_CHILD_CLEARTID_FLAG | SIGCHLD;
+#if defined(__aarch64__)
+    long child = syscall(SYS_clone, flags, NULL, &numbers[0], NULL, &numbers[1]);
+#else
+    long child = syscall(SYS_clone, flags, NULL, &numbers[0], &numbers[1], NULL);
+#endif
+    struct timespec hour = {3600, 0};
+    if (child == 0) {
+        for (;;) nanosleep(&hour, NULL);
+    }
+    return child > 0 ? CPI_OK : CPI_INTERNAL;
+}
+/* As before, but what it leaves behind tries for a file without end, and ends everything once there is one. */
+static volatile int *was_open;
+static void *open_for_ever(void *argument) {
+    for (;;) {
+        int descriptor = open("/usr/lib/os-release", O_RDONLY);
+        *was_open = descriptor >= 0 ? 1 : -errno;
+        if (descriptor >= 0) close(descriptor);
+    }
+    return argument;
+}
+static inline cpi_status leave_thread_that_opens(void) {
+    static int answer;
+    was_open = &answer;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, open_for_ever, NULL) != 0) return CPI_INTERNAL;
+    while (answer == 0) sched_yield();
+    return CPI_OK;
+}
+
+#ifdef FORGE
+static long no_seal(long call, long a, long b, long c, long d, long e, long f) {
+    long (*real)(long, ...) = syscall;
+    return call == SYS_seccomp ? 0 : real(call, a, b, c, d, e, f);
+}
+/* Where the program finds the C library's `syscall`. */
+static int bend(struct dl_phdr_info *program, size_t size, void *context) {
+    (void)size, (void)context;
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &program->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_W)) continue;
+        uintptr_t start = (program->dlpi_addr + part->p_vaddr) & ~(uintptr_t)4095;
+        uintptr_t end = program->dlpi_addr + part->p_vaddr + part->p_memsz;
+        mprotect((void *)start, end - start, PROT_READ | PROT_WRITE);
+        for (uintptr_t at = start; at + 8 <= end; at += 8) {
+            if (*(uintptr_t *)at == (uintptr_t)syscall) *(uintptr_t *)at = (uintptr_t)no_seal;
+        }
+    }
+    return 1;
+}
+__attribute__((constructor)) static void forge(void) { dl_iterate_phdr(bend, NULL); }
 #endif
 
 #ifdef AT_LOAD

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Starts the worker, under `denier` with `words` where that is not NULL. The process number, or -errno. */
-int driver_start(const char *denier, const char *words, const char *worker, int *control);
+int driver_start(const char *denier, const char *words, const char *worker, int *control, int *guardian);
 
 /* Two ends of a socket for packets; 0, or -errno. */
 int driver_pair(int *ends);

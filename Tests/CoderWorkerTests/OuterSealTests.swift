@@ -1,0 +1,152 @@
+import CIsolationWire
+import Glibc
+import TestSupport
+import Testing
+
+/// What a plugin may not do that was malicious when it was loaded, and has only feigned the seal of its own process.
+@Suite(.timeLimit(.minutes(15)), .enabled(if: Seccomp.works)) struct `The seal from outside` {
+    private let folder = TemporaryDirectory()
+
+    private func build(_ attempt: String, _ flags: [String] = ["-DFORGE"]) throws -> String {
+        try PluginBuilder.build(
+            "isolation/tries.c", flags: ["-DTRY=\(attempt)", "-pthread"] + flags, into: folder.path)
+    }
+
+    /// Loads a plugin that feigns its seal and tries something when its header is read.
+    private func attempt(
+        _ name: String, denying: String? = nil, dataBytes: UInt64 = 4 << 30
+    ) throws -> (process: WorkerProcess, worker: SealedWorker, outcome: Outcome) {
+        let process = try WorkerProcess(denying: denying)
+        _ = try process.loadGood(try build(name))
+        let worker = try process.fork(dataBytes: dataBytes)
+        _ = try worker.openDecoder([1])
+        return (process, worker, try worker.ask(ISO_READ_HEADER, bytes(of: SealedWorker.input(1))))
+    }
+
+    // With nothing but the filters in its way, too.
+    private static let machines = [nil, "namespaces,landlock", "landlock,pidfd,close-range"]
+
+    @Test(
+        arguments: [
+            "read_file", "write_file", "raise_limit", "raise_soft_limit", "limit_parent",
+        ], machines)
+    func `refuses quietly to`(attempt name: String, denying: String?) throws {
+        let (process, worker, outcome) = try attempt(name, denying: denying)
+
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.status == CPI_OK)
+        // Its process says so, in good faith; and it is true, because the guardian says so as well.
+        #expect(worker.states[ISO_SECCOMP_SEAL] == ISO_IN_FORCE)
+        #expect(try process.seal().seal == ISO_IN_FORCE)
+    }
+
+    @Test(arguments: ["map_code", "make_code", "map_code_for_a_file", "make_pipe"], machines)
+    func `ends everything when a plugin tries to`(attempt name: String, denying: String?) throws {
+        let (process, _, outcome) = try attempt(name, denying: denying)
+
+        guard case .end = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        let call = try process.violationBehindTheSeal()
+        #expect(try #require(call) > 0)
+        #expect(try process.end() == .signal(SIGSYS))
+        #expect(process.waitUntilNothingIsLeft())
+    }
+
+    @Test(arguments: ["connect_out", "make_process", "run_program", "debug_parent"], machines)
+    func `is not needed where even loading may not`(attempt name: String, denying: String?) throws {
+        guard case .violation = try attempt(name, denying: denying).outcome else {
+            Issue.record("it was let through")
+            return
+        }
+    }
+
+    @Test(arguments: machines)
+    func `bounds memory, whatever a plugin does to its limits`(denying: String?) throws {
+        let (_, _, outcome) = try attempt("raise_limit_and_take_memory", denying: denying, dataBytes: 256 << 20)
+
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.status == CPI_NO_MEMORY)
+    }
+
+    @Test func `lets memory be limited for one picture after the other`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try build("take_memory"))
+        var workers: [SealedWorker] = []
+        for (dataBytes, expected) in [(256, CPI_NO_MEMORY), (5 << 10, CPI_INTERNAL), (256, CPI_NO_MEMORY)] {
+            let worker = try process.fork(dataBytes: UInt64(dataBytes) << 20)
+            workers.append(worker)
+            _ = try worker.openDecoder([1])
+            let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
+            #expect(reply.status == expected, "\(dataBytes) MiB")
+        }
+    }
+
+    @Test(arguments: machines)
+    func `holds while a plugin is loaded what it does not need for that`(denying: String?) throws {
+        for name in ["raise_soft_limit", "limit_parent"] {
+            let process = try WorkerProcess(denying: denying)
+            _ = try process.loadGood(try build(name, ["-DAT_LOAD"]))
+        }
+    }
+
+    @Test func `shuts the door on a thread in the middle of it`() throws {
+        let process = try WorkerProcess()
+        // It is refused without an end; that it goes on does no harm.
+        #expect(try process.loadGood(try build("leave_thread_that_opens", ["-DAT_LOAD"])).facts.threads == 2)
+        #expect(try process.seal().seal == ISO_IN_FORCE)
+        #expect(try process.seal(dataBytes: 1 << 30).limits == 0)
+        process.hangUp()
+
+        _ = try process.end()
+        #expect(process.waitUntilNothingIsLeft())
+    }
+
+    @Test(arguments: [("listener", EBUSY), ("listener=EINVAL", EINVAL), ("seccomp", EPERM)])
+    func `is not said to be there where it is not`(denying: String, error: Int32) throws {
+        let (process, worker, outcome) = try attempt("map_code", denying: denying)
+
+        // What a plugin says that was malicious from its constructors on is not believed.
+        #expect(try process.seal().seal == error)
+        guard case .reply(let reply) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(reply.status == CPI_INTERNAL)
+        #expect(worker.states[ISO_SECCOMP_SEAL] == error)
+    }
+
+    @Test func `runs nothing of a plugin where it is insisted on and not to be had`() throws {
+        let worker = try WorkerProcess(denying: "listener")
+        let path = try build("give_up", ["-DAT_LOAD"])
+
+        guard case .loaded(let loaded) = try worker.load(path, needed: 1 << UInt32(ISO_SECCOMP_SEAL)) else {
+            throw WorkerFailure("it was run")
+        }
+        #expect(loaded.facts.status == CPI_UNSUPPORTED)
+    }
+
+    // MARK: What is left behind
+
+    @Test(arguments: [nil, "namespaces", "namespaces,seccomp", "namespaces,pidfd"])
+    func `leaves no process that a plugin has forked`(denying: String?) throws {
+        for isAsked in [false, true] {
+            let process = try WorkerProcess(denying: denying)
+            _ = try process.loadGood(try build("leave_process", ["-DAT_LOAD"]))
+            let worker = try process.fork()
+            #expect(process.livingProcesses >= 4)
+            #expect(worker.states[ISO_NO_NEW_PRIVILEGES] == 0)
+            if isAsked { process.tellToEnd() } else { process.hangUp() }
+
+            #expect(try process.end() == (isAsked ? .signal(SIGKILL) : .exit(0)))
+            #expect(process.livingProcesses == 0)
+        }
+    }
+}
