@@ -247,3 +247,8 @@ let package = Package(
             swiftSettings: strict),
     ]
 )
+
+// Building all tests takes minutes: CODERHOST_TESTS=CodecTests,ImageModelTests builds these alone.
+if let only = Context.environment["CODERHOST_TESTS"]?.split(separator: ",") {
+    package.targets.removeAll { target in target.type == .test && !only.contains { $0 == target.name } }
+}
