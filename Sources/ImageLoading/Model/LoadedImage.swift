@@ -21,11 +21,24 @@ public final class LoadedImage: Sendable {
     public let options: DecodeOptions
     /// What was stored beside the bytes.
     public let extendedData: [UInt8]?
+    /// The one that these pixels were made for: whoever holds them for another density holds that, too, so that a cache
+    /// finds it.
+    private let base: LoadedImage?
 
-    public init(
+    public convenience init(
         _ content: Content, format: ImageFormat, scaleFactor: Double = 1, isPartial: Bool = false,
         isTransformed: Bool = false, options: DecodeOptions = DecodeOptions(), extendedData: [UInt8]? = nil
     ) {
+        self.init(
+            content, format: format, scaleFactor: scaleFactor, isPartial: isPartial, isTransformed: isTransformed,
+            options: options, extendedData: extendedData, base: nil)
+    }
+
+    private init(
+        _ content: Content, format: ImageFormat, scaleFactor: Double, isPartial: Bool, isTransformed: Bool,
+        options: DecodeOptions, extendedData: [UInt8]?, base: LoadedImage?
+    ) {
+        self.base = base
         self.content = content
         self.format = format
         self.scaleFactor = scaleFactor
@@ -59,19 +72,21 @@ public final class LoadedImage: Sendable {
     /// Bytes that it may take in memory: the pixels of all frames.
     public var memoryCost: Int {
         switch content {
-        case .still(let image): image.pixels.byteCount
+        case .still(let image): return image.pixels.byteCount
         case .animated(let image):
-            image.bytesPerFrame.multipliedReportingOverflow(by: max(1, image.frameCount)).partialValue
+            let (bytes, overflow) = image.bytesPerFrame.multipliedReportingOverflow(by: max(1, image.frameCount))
+            return overflow ? .max : bytes
         }
     }
 
     /// The same pixels, for another density.
     public func withScaleFactor(_ factor: Double) -> LoadedImage {
-        factor == scaleFactor
-            ? self
-            : LoadedImage(
-                content, format: format, scaleFactor: factor, isPartial: isPartial, isTransformed: isTransformed,
-                options: options, extendedData: extendedData)
+        if factor == scaleFactor { return self }
+        let base = self.base ?? self
+        if factor == base.scaleFactor { return base }
+        return LoadedImage(
+            content, format: format, scaleFactor: factor, isPartial: isPartial, isTransformed: isTransformed,
+            options: options, extendedData: extendedData, base: base)
     }
 }
 

@@ -1,0 +1,170 @@
+import CoderHost
+import Dispatch
+import ImageModel
+
+/// What a sweep of a disk cache did.
+public struct PruneReport: Sendable, Hashable {
+    /// Entries that went, and what they took on the disk.
+    public var removed = 0
+    public var removedSize = 0
+    /// Entries that are left, and what they take.
+    public var kept = 0
+    public var keptSize = 0
+    /// Unfinished files of processes that were ended.
+    public var forsaken = 0
+    /// Another process was sweeping, so nothing was done.
+    public var isBusy = false
+    /// The clock was set; nothing went for its age this time.
+    public var clockIsInDoubt = false
+
+    public init() {}
+}
+
+extension DiskCache {
+    /// Removes what is too old, then the oldest while there is too much, and what processes left that were ended.
+    ///
+    /// Entries from the future count as if they were from now, and are dated so. Entries that are read or replaced
+    /// meanwhile stay.
+    /// - Complexity: one look at every entry's facts; no entry is opened.
+    @discardableResult
+    public func prune() -> PruneReport {
+        let settings = configuration
+        return sweep(limit: settings.maxSize > 0 ? { _ in settings.maxSize } : nil)
+    }
+
+    /// Makes room on a full disk: half of what the cache takes, or may take.
+    func makeRoom() {
+        let settings = configuration
+        guard settings.maxSize > 0 else { return }
+        // A limit just below makes the sweep go down to its half.
+        _ = sweep(limit: { usage in min(settings.maxSize, usage - 1) })
+    }
+
+    private func sweep(limit: ((_ usage: Int) -> Int)?) -> PruneReport {
+        do throws(SystemError) {
+            let report = try files.asJanitor { record in
+                // Those who come meanwhile need not begin another one.
+                noteSweep()
+                return sweep(record, limit)
+            }
+            guard let report else {
+                var report = PruneReport()
+                report.isBusy = true
+                return report
+            }
+            return report
+        } catch {
+            if !error.isMissing { note(error, at: directory, isReading: false) }
+            return PruneReport()
+        }
+    }
+
+    private func sweep(_ record: JanitorRecord, _ limit: ((_ usage: Int) -> Int)?) -> PruneReport {
+        let settings = configuration
+        let isDoubtful = record.doubtedAt != nil
+        var report = PruneReport()
+        report.clockIsInDoubt = isDoubtful
+        var table = EntryTable()
+        for (number, folder) in EntryName.folders.enumerated() {
+            let path = files.folder(folder)
+            try? files.system.list(path) { name, facts in
+                if EntryName.isTemporary(name), facts.kind == .regular {
+                    if files.removeForsaken("\(path)/\(name)") { report.forsaken += 1 }
+                } else if EntryName.isEntry(name, in: folder), facts.kind == .regular {
+                    table.append(
+                        name, folder: UInt8(number), date: Self.date(of: facts, settings.expiry), now: record.wall,
+                        facts)
+                }
+            }
+        }
+        let victims = table.choose(
+            tooOld: Self.expiryDate(settings.maxAge, now: record.wall, isDoubtful: isDoubtful),
+            limit: limit?(table.usage))
+        remove(victims, of: table, settings.expiry, now: record.wall, &report)
+        report.kept = table.rows.count - report.removed
+        report.keptSize = table.usage - report.removedSize
+        if !isDoubtful {
+            for row in table.rows[victims.upperBound...] where row.isFuture {
+                date("\(files.folder(EntryName.folders[Int(row.folder)]))/\(table.name(row))", record.wall)
+            }
+        }
+        return report
+    }
+
+    /// The last date that is too old; nil where none is.
+    static func expiryDate(_ maxAge: Duration, now: Int64, isDoubtful: Bool) -> Int64? {
+        // No clock is needed to know that everything goes.
+        if maxAge == .zero { return .max }
+        if maxAge < .zero || isDoubtful { return nil }
+        let (seconds, rest) = maxAge.components
+        let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (age, overflowsToo) = whole.addingReportingOverflow(rest / 1_000_000_000)
+        return overflows || overflowsToo ? nil : now &- age
+    }
+
+    static func date(of facts: FileFacts, _ expiry: DiskCacheConfiguration.Expiry) -> Int64 {
+        switch expiry {
+        case .accessed: facts.accessed
+        case .modified: facts.modified
+        // A file is born again when what is stored beside its bytes changes; its date of modification is kept then.
+        case .created: facts.born > 0 ? min(facts.born, facts.modified) : facts.modified
+        case .changed: facts.changed
+        }
+    }
+
+    /// Folder by folder, each held while its entries are looked at once more and go.
+    private func remove(
+        _ victims: Range<Int>, of table: EntryTable, _ expiry: DiskCacheConfiguration.Expiry, now: Int64,
+        _ report: inout PruneReport
+    ) {
+        let order = victims.sorted { table.rows[$0].folder < table.rows[$1].folder }
+        var at = 0
+        while at < order.count {
+            let folder = table.rows[order[at]].folder
+            let end = order[at...].firstIndex { table.rows[$0].folder != folder } ?? order.count
+            let path = files.folder(EntryName.folders[Int(folder)])
+            var removed = 0
+            var removedSize = 0
+            try? files.withFolder(path, .exclusive, attempts: 100) { isLocked throws(SystemError) in
+                // Somebody was stopped while holding it; the next sweep will find these again.
+                if !isLocked { return }
+                for row in order[at..<end].map({ table.rows[$0] }) {
+                    let name = "\(path)/\(table.name(row))"
+                    guard let facts = try? files.system.facts(at: name), facts.inode == row.inode,
+                        facts.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date,
+                        (try? files.system.unlink(name)) != nil
+                    else { continue }
+                    removed += 1
+                    removedSize += row.usage
+                }
+            }
+            report.removed += removed
+            report.removedSize += removedSize
+            at = end
+        }
+    }
+
+    /// Puts dates right that are still to come.
+    private func date(_ path: String, _ now: Int64) {
+        guard let file = try? files.system.open(path) else { return }
+        defer { files.system.close(file) }
+        guard let facts = try? files.system.facts(file) else { return }
+        try? files.system.setDates(
+            file, accessed: facts.accessed > now ? now : nil, modified: facts.modified > now ? now : nil)
+    }
+
+    // MARK: By itself
+
+    /// Sweeps in the background when the cache was used for long enough, or enough was written.
+    func sweepIfDue(written: Int) {
+        let settings = configuration
+        guard let interval = settings.sweepInterval else { return }
+        let patience = Int64(clamping: interval.components.seconds) &* 1_000_000_000
+        let bytes = settings.sweepBytes ?? (settings.maxSize > 0 ? max(1 << 20, settings.maxSize / 8) : .max)
+        guard isSweepDue(written: written, patience: patience, bytes: bytes) else { return }
+        DispatchQueue.global(qos: .utility).async { [self] in
+            prune()
+            sweepHasEnded()
+        }
+    }
+}
