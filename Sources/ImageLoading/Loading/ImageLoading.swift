@@ -36,6 +36,8 @@ public struct LoadProgress: Sendable {
     public var received: Int { source.count }
     /// Bytes that there will be; nil while that is not known.
     public var expected: Int?
+    /// Whether these are the bytes of the picture; what is still to be decrypted is not.
+    public var isReadable = true
 
     public init(_ source: ImageSource, expected: Int?) {
         self.source = source
@@ -73,6 +75,7 @@ public struct ResponseFacts: Sendable, Hashable {
     public var status: Int
     /// Lower-case names; the last of several fields of one name counts.
     public var headers: [String: String]
+    public var timings: TransferTimings?
 
     public init(url: String, status: Int, headers: [String: String]) {
         self.url = url
@@ -82,4 +85,23 @@ public struct ResponseFacts: Sendable, Hashable {
 
     public var contentType: String? { headers["content-type"] }
     public var entityTag: String? { headers["etag"] }
+}
+
+/// How long the parts of a transfer took, and how many there were.
+public struct TransferTimings: Sendable, Hashable {
+    /// Waiting for its turn.
+    public var waiting = Duration.zero
+    /// Asking for addresses.
+    public var resolution = Duration.zero
+    /// From the last request to the beginning of its answer, the connection included.
+    public var firstByte = Duration.zero
+    /// From the first request to the last byte.
+    public var total = Duration.zero
+    /// Requests that were sent, redirects and repetitions included.
+    public var requests = 0
+    public var redirects = 0
+    /// Bytes of the body, after decompression.
+    public var received = 0
+
+    public init() {}
 }

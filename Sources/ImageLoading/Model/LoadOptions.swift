@@ -24,6 +24,8 @@ public struct LoadOptions: Sendable {
     // MARK: Where it comes from
 
     public var priority = LoadPriority.normal
+    /// Other URLs of the same picture, tried in this order when the first has failed.
+    public var alternatives: [String] = []
     /// Whether caches are asked, the loader, or both.
     public var origin = LoadOrigin.any
     /// Whether an URL that failed before is tried again.

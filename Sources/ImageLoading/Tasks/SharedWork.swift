@@ -96,6 +96,18 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
         return try outcome.get()
     }
 
+    /// Answers everybody who waits with `.cancelled`, and cancels all work.
+    func cancelAll() {
+        let all = nodes.withLock { nodes in
+            defer { nodes = [:] }
+            return Array(nodes.values)
+        }
+        for node in all {
+            node.finish(.failure(CoderError(.cancelled, "the load was cancelled")))
+            node.state.withLock { $0.task }?.cancel()
+        }
+    }
+
     private func join(
         _ key: Key, _ urgency: LoadUrgency, _ onEvent: @escaping @Sendable (Event) -> Void,
         _ continuation: CheckedContinuation<Outcome, Never>, _ body: @escaping @Sendable (Node) async -> Outcome
