@@ -16,6 +16,12 @@ package struct Reply: Sendable {
     package var headers: [(String, String)] = []
     package var steps: [Step] = []
 
+    package init(status: Int = 200, headers: [(String, String)] = [], steps: [Step] = []) {
+        self.status = status
+        self.headers = headers
+        self.steps = steps
+    }
+
     /// With more fields.
     package func with(_ name: String, _ value: String) -> Reply {
         var reply = self

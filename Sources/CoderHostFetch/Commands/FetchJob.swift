@@ -23,12 +23,15 @@ final class FetchJob: Sendable {
         style.copiesUnchanged = true
         style.names = names
         style.keepsFormat = true
-        convert = try ConvertJob(arguments, style)
+        let convert = try ConvertJob(arguments, style)
+        self.convert = convert
         network = try Network(arguments, convert.host)
         // Of two URLs for one name it is the first that gets it.
         threads = convert.isOrdered ? 1 : network.jobs
-        previews = try arguments.value("--progressive-to").map { folder throws(UsageError) in
-            try PreviewWriter(folder, convert.host)
+        if let folder = arguments.value("--progressive-to") {
+            previews = try PreviewWriter(folder, convert.host)
+        } else {
+            previews = nil
         }
         bars = TransferBars()
     }
