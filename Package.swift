@@ -98,6 +98,7 @@ let package = Package(
         .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
         .executable(name: "coderhost-fetch", targets: ["CoderHostFetch"]),
         .executable(name: "coderhost-fuzz", targets: ["FuzzDriver"]),
+        .executable(name: "loading-prover", targets: ["LoadingProver"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "ImageLoading", targets: ["ImageLoading", "CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
@@ -229,10 +230,15 @@ let package = Package(
             name: "CoderHostFetchTests",
             dependencies: ["CoderHost", "CoderHostCLI", "CoderHostFetch", "LoadingTestSupport", "TestSupport"],
             swiftSettings: strict),
+        // what is killed and starved while it uses a disk cache
+        .executableTarget(
+            name: "LoadingProver", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
+            path: "Tests/Prove/Loading", swiftSettings: strict),
         .testTarget(
             name: "ImageLoadingTests",
             dependencies: [
-                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingTestSupport", "TestSupport",
+                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingProver", "LoadingTestSupport",
+                "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -112,9 +112,13 @@ extension ImageManager {
         let transformer = recipe.transformers[count - 1]
         switch image.content {
         case .still(let still):
-            guard let pixels = try? await decoding.run(urgency, { _ throws(CoderError) in
-                try transformer.transform(still.pixels)
-            }) else {
+            guard
+                let pixels = try? await decoding.run(
+                    urgency,
+                    { _ throws(CoderError) in
+                        try transformer.transform(still.pixels)
+                    })
+            else {
                 if Task.isCancelled { throw CoderError(.cancelled, "the load was cancelled") }
                 // A picture that cannot be transformed is better than none; it is not stored as if it had been.
                 return outcome

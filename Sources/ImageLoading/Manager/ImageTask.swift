@@ -20,7 +20,8 @@ public final class ImageTask: Sendable {
 
     init(
         _ request: ImageRequest,
-        _ body: @escaping @Sendable (LoadUrgency, @escaping @Sendable (LoadEvent) -> Void) async
+        _ body:
+            @escaping @Sendable (LoadUrgency, @escaping @Sendable (LoadEvent) -> Void) async
             -> Result<LoadResult, CoderError>
     ) {
         self.request = request
@@ -39,7 +40,11 @@ public final class ImageTask: Sendable {
     /// The result, when it is there.
     public var value: LoadResult {
         get async throws(CoderError) {
-            try await withTaskCancellationHandler { await work.value } onCancel: { cancel() }.get()
+            try await withTaskCancellationHandler {
+                await work.value
+            } onCancel: {
+                cancel()
+            }.get()
         }
     }
 

@@ -65,8 +65,11 @@ struct Recipe: Sendable {
 
     private var fileVariant: String {
         let headers = options.headers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        return ([url, "\(options.storesOriginal.rawValue)\(options.stores.rawValue)\(options.queriesOriginal.rawValue)",
-            "\(options.allowsInvalidCertificates)\(options.handlesCookies)\(options.refreshesCached)\(options.origin)"]
+        return
+            ([
+                url, "\(options.storesOriginal.rawValue)\(options.stores.rawValue)\(options.queriesOriginal.rawValue)",
+                "\(options.allowsInvalidCertificates)\(options.handlesCookies)\(options.refreshesCached)\(options.origin)",
+            ]
             + headers).joined(separator: "\n")
     }
 

@@ -8,8 +8,10 @@ struct ExactKey: Hashable, Sendable {
     init(_ text: String) { self.text = text }
 
     static func == (a: ExactKey, b: ExactKey) -> Bool {
-        // The first comparison is the fast one for almost all keys that differ.
-        a.text == b.text && a.text.utf8.elementsEqual(b.text.utf8)
+        // Of ASCII there is one form only; all others are looked at once more.
+        a.text == b.text
+            && (a.text.utf8Span.isKnownASCII && b.text.utf8Span.isKnownASCII
+                || a.text.utf8.elementsEqual(b.text.utf8))
     }
 
     // Equal bytes make equal strings, whose hashes are equal.

@@ -12,7 +12,14 @@ public func transformedKey(_ key: String, _ transformerKey: String) -> String {
         return String(key[..<end]) + "/-" + transformerKey + String(key[end...])
     }
     let place = extensionStart(path)
-    return String(key[..<place]) + "-" + transformerKey + String(key[place...])
+    // One piece of memory: this is what a look into a memory cache costs.
+    var result = ""
+    result.reserveCapacity(text.count + 1 + transformerKey.utf8.count)
+    result += key[..<place]
+    result += "-"
+    result += transformerKey
+    result += key[place...]
+    return result
 }
 
 /// The cache key of a picture that was decoded within a size; a transformer's key comes after it.

@@ -139,7 +139,8 @@ import Testing
         let values: [OptionValue] = [
             .bool(true), .bool(false), .integer(1), .integer(0), .integer(-1), .real(1), .real(0), .real(-0.0),
             .real(0.1), .real(.infinity), .real(.nan), .real(.leastNonzeroMagnitude), .string("1"), .string("true"),
-            .string(""), .string("b1"), .bytes([]), .bytes([1]), .bytes([0, 1]), .bytes([UInt8](repeating: 7, count: 40)),
+            .string(""), .string("b1"), .bytes([]), .bytes([1]), .bytes([0, 1]),
+            .bytes([UInt8](repeating: 7, count: 40)),
             .bytes([UInt8](repeating: 7, count: 41)), .bytes([UInt8](repeating: 8, count: 40)),
         ]
 

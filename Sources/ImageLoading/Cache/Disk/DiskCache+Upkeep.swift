@@ -211,7 +211,7 @@ extension DiskCache {
                 try files.system.rename(path, to: target)
             } catch {
                 if !error.isMissing { throw error }
-                try files.makeFolders(folder, isDurable: settings.isDurable)
+                try files.makeFolders(folder)
                 try files.system.rename(path, to: target)
             }
         } catch {

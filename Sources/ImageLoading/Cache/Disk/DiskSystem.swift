@@ -1,4 +1,5 @@
 import CoderHost
+import ImageProcessing
 
 /// What a file system says of a file.
 ///

@@ -38,7 +38,7 @@ extension EntryStore {
                 // The folder is missing in a new cache, and in one that somebody has just removed.
                 attempts += 1
                 guard error.isMissing, attempts <= 3 else { throw error }
-                try makeFolders(name.folder, isDurable: manner.isDurable)
+                try makeFolders(name.folder)
             }
         }
     }
@@ -47,8 +47,8 @@ extension EntryStore {
         _ name: EntryName, _ picture: [UInt8], _ tail: [UInt8], _ manner: Manner
     ) throws(SystemError) {
         let folder = folder(name.folder)
-        let (file, place) = try newFile(name, in: folder)
-        var hidden = place
+        let (file, given) = try newFile(name, in: folder)
+        var hidden = given
         defer { system.close(file) }
         do throws(SystemError) {
             try system.writeAll(file, picture, at: 0)
@@ -119,7 +119,13 @@ extension EntryStore {
         if durable.contains(name) { return }
         try synchronize(folderAt: directory)
         if !durable.contains("") {
-            try synchronize(folderAt: Self.parent(of: directory))
+            var above = Self.parent(of: directory)
+            try synchronize(folderAt: above)
+            while above != "/", above != "." {
+                above = Self.parent(of: above)
+                // Where this user may not look, this user has made nothing.
+                do throws(SystemError) { try synchronize(folderAt: above) } catch { if !error.isDenied { throw error } }
+            }
             durable.insert("")
         }
         durable.insert(name)
@@ -132,23 +138,22 @@ extension EntryStore {
     }
 
     /// Makes the cache's directory, what is above it, and one of its folders.
-    func makeFolders(_ name: String, isDurable: Bool) throws(SystemError) {
+    func makeFolders(_ name: String) throws(SystemError) {
         durable.forget()
-        try makeFolder(directory, isDurable: isDurable)
-        try makeFolder(folder(name), isDurable: false)
+        try makeFolder(directory)
+        try makeFolder(folder(name))
     }
 
-    private func makeFolder(_ path: String, isDurable: Bool) throws(SystemError) {
+    private func makeFolder(_ path: String) throws(SystemError) {
         do throws(SystemError) {
             try system.makeFolder(path)
         } catch {
             if error.isTaken { return }
             let parent = Self.parent(of: path)
             guard error.isMissing, parent != path, parent != ".", parent != "/" else { throw error }
-            try makeFolder(parent, isDurable: isDurable)
+            try makeFolder(parent)
             do throws(SystemError) { try system.makeFolder(path) } catch { if !error.isTaken { throw error } }
         }
-        if isDurable { try synchronize(folderAt: Self.parent(of: path)) }
     }
 
     static func parent(of path: String) -> String {

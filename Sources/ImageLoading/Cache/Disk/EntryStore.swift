@@ -1,4 +1,5 @@
 import CoderHost
+import ImageProcessing
 import ImageModel
 
 /// The files of a cache, one by one: whatever happens, a file under an entry's name was written to its end.

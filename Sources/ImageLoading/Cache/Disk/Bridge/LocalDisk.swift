@@ -83,7 +83,12 @@ struct LocalDisk: DiskSystem {
     }
 
     func synchronize(_ file: Int32, isFolder: Bool) throws(SystemError) {
-        _ = try check(isFolder ? fsync(file) : fdatasync(file))
+        if !isFolder {
+            _ = try check(fdatasync(file))
+        } else if fsync(file) != 0, errno != EINVAL {
+            // Some file systems have no such thing for folders.
+            throw .last
+        }
     }
 
     func giveName(_ file: Int32, _ path: String) throws(SystemError) {
@@ -144,6 +149,7 @@ extension SystemError {
     var isBusy: Bool { code == EWOULDBLOCK }
     var isMissing: Bool { code == ENOENT || code == ENOTDIR }
     var isTaken: Bool { code == EEXIST }
+    var isDenied: Bool { code == EACCES || code == EPERM }
     var isFull: Bool { code == ENOSPC || code == EDQUOT }
     var isOtherDevice: Bool { code == EXDEV }
     /// Whether the file system has no files without a name. (Kernels before 3.11 take the flag for a folder.)
