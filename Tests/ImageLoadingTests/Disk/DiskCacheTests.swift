@@ -59,7 +59,8 @@ import Testing
         let cache = cache()
         let data = CachedData((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try cache.store(data, for: "key")
-        let withMore = CachedData(data.bytes, extended: data.bytes, attributes: ["a": String(repeating: "b", count: count)])
+        let withMore = CachedData(
+            data.bytes, extended: data.bytes, attributes: ["a": String(repeating: "b", count: count)])
         try cache.store(withMore, for: "key2")
 
         #expect(cache.data(for: "key") == data)

@@ -10,7 +10,8 @@ import Testing
     private let place = TemporaryDirectory()
     private let cache: DiskCache
     private let data = CachedData(
-        (0..<5000).map { UInt8(truncatingIfNeeded: $0 / 7) }, extended: [1, 2, 3], attributes: ["etag": "x", "url": "y"])
+        (0..<5000).map { UInt8(truncatingIfNeeded: $0 / 7) }, extended: [1, 2, 3],
+        attributes: ["etag": "x", "url": "y"])
     private let sound: [UInt8]
     private let path: String
 

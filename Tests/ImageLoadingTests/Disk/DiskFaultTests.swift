@@ -80,7 +80,11 @@ import Testing
                 do throws(CoderError) {
                     try cache.setExtendedData(extended, for: key)
                     expected[key]!.now = Set(changed)
-                    if isDurable { expected[key]!.later = Set(changed) } else { expected[key]!.later.formUnion(changed) }
+                    if isDurable {
+                        expected[key]!.later = Set(changed)
+                    } else {
+                        expected[key]!.later.formUnion(changed)
+                    }
                 } catch {
                     for value in changed { expected[key]!.mayBecome(value) }
                 }

@@ -29,7 +29,8 @@ import Testing
 
     @Test(arguments: [
         "https://example.com/image.jpg?width=10&name=other.png", "https://example.com/image.jpg#part.one",
-        "https://example.com/image.jpg;version=1.2?x", "https://example.com/image.jpg/", "https://example.com/image%2Ejpg",
+        "https://example.com/image.jpg;version=1.2?x", "https://example.com/image.jpg/",
+        "https://example.com/image%2Ejpg",
         "//example.com/image.jpg?q", "image.jpg?a.b",
     ]) func `ignore what follows the path of an URL (S-36)`(key: String) {
         #expect(EntryName.suffix(of: key) == ".jpg")
@@ -51,7 +52,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "../../etc/passwd", "x./../../etc/passwd", "https://example.com/x.%2F..%2F..%2Fetc", "a.b%2fc", "/", "a./", "a./b/",
+        "../../etc/passwd", "x./../../etc/passwd", "https://example.com/x.%2F..%2F..%2Fetc", "a.b%2fc", "/", "a./",
+        "a./b/",
     ]) func `never lead out of the folder`(key: String) {
         let name = EntryName(key: key)
 

@@ -162,9 +162,11 @@ case "prune":
     cache.configuration.maxSize = integer(3)
     let before = peak()
     var report = PruneReport()
+    let busy = processorSeconds()
     let time = seconds { report = cache.prune() }
+    let used = processorSeconds() - busy
     tell(
-        "removed \(report.removed) kept \(report.kept) seconds \(text(time)) kib \(peak() - before) "
+        "removed \(report.removed) kept \(report.kept) seconds \(text(time)) cpu \(text(used)) kib \(peak() - before) "
             + "kept_size \(report.keptSize)")
 default: fatalError("unknown command")
 }

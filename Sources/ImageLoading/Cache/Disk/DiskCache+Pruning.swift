@@ -1,6 +1,7 @@
 import CoderHost
 import Dispatch
 import ImageModel
+import Synchronization
 
 /// What a sweep of a disk cache did.
 public struct PruneReport: Sendable, Hashable {
@@ -112,36 +113,51 @@ extension DiskCache {
         }
     }
 
-    /// Folder by folder, each held while its entries are looked at once more and go.
+    /// A few entries of a folder at a time, so that nobody who wants to store waits long for it; on several threads,
+    /// because some disks take their time with each file.
     private func remove(
         _ victims: Range<Int>, of table: EntryTable, _ expiry: DiskCacheConfiguration.Expiry, now: Int64,
         _ report: inout PruneReport
     ) {
         let order = victims.sorted { table.rows[$0].folder < table.rows[$1].folder }
-        var at = 0
-        while at < order.count {
-            let folder = table.rows[order[at]].folder
-            let end = order[at...].firstIndex { table.rows[$0].folder != folder } ?? order.count
-            let path = files.folder(EntryName.folders[Int(folder)])
-            var removed = 0
-            var removedSize = 0
-            try? files.withFolder(path, .exclusive, attempts: 100) { isLocked throws(SystemError) in
-                // Somebody was stopped while holding it; the next sweep will find these again.
-                if !isLocked { return }
-                for row in order[at..<end].map({ table.rows[$0] }) {
-                    let name = "\(path)/\(table.name(row))"
-                    guard let facts = try? files.system.facts(at: name), facts.inode == row.inode,
-                        facts.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date,
-                        (try? files.system.unlink(name)) != nil
-                    else { continue }
-                    removed += 1
-                    removedSize += row.usage
-                }
+        let groups = order.indices.reduce(into: [Range<Int>]()) { groups, at in
+            let isSameFolder = at > 0 && table.rows[order[at]].folder == table.rows[order[at - 1]].folder
+            if isSameFolder, let last = groups.last, last.count < 16 {
+                groups[groups.count - 1] = last.lowerBound..<(at + 1)
+            } else {
+                groups.append(at..<(at + 1))
             }
-            report.removed += removed
-            report.removedSize += removedSize
-            at = end
         }
+        let removed = Mutex((count: 0, size: 0))
+        DispatchQueue.concurrentPerform(iterations: groups.count) { number in
+            let rows = order[groups[number]].map { table.rows[$0] }
+            let (count, size) = remove(rows, of: table, expiry, now: now)
+            removed.withLock { $0 = ($0.count + count, $0.size + size) }
+        }
+        (report.removed, report.removedSize) = removed.withLock { $0 }
+    }
+
+    /// Removes entries of one folder, each after one more look at it.
+    private func remove(
+        _ rows: [EntryTable.Row], of table: EntryTable, _ expiry: DiskCacheConfiguration.Expiry, now: Int64
+    ) -> (count: Int, size: Int) {
+        let path = files.folder(EntryName.folders[Int(rows[0].folder)])
+        var count = 0
+        var size = 0
+        try? files.withFolder(path, .exclusive, attempts: 100) { isLocked throws(SystemError) in
+            // Somebody was stopped while holding it; the next sweep will find these again.
+            if !isLocked { return }
+            for row in rows {
+                let name = "\(path)/\(table.name(row))"
+                guard let facts = try? files.system.facts(at: name), facts.inode == row.inode,
+                    facts.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date,
+                    (try? files.system.unlink(name)) != nil
+                else { continue }
+                count += 1
+                size += row.usage
+            }
+        }
+        return (count, size)
     }
 
     /// Puts dates right that are still to come.

@@ -100,7 +100,9 @@ extension DiskCache {
         for folder in EntryName.folders {
             let path = files.folder(folder)
             try? files.system.list(path) { name, facts in
-                if facts.kind == .regular, EntryName.isEntry(name, in: folder) { body("\(path)/\(name)", folder, facts) }
+                if facts.kind == .regular, EntryName.isEntry(name, in: folder) {
+                    body("\(path)/\(name)", folder, facts)
+                }
             }
         }
     }

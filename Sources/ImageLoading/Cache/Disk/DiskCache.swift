@@ -172,7 +172,10 @@ public final class DiskCache: Sendable {
         let name = EntryName(key: key)
         // Whoever stores a new entry meanwhile wins; then that one is changed.
         for _ in 0..<16 {
-            guard let entry = find(name, .everything, settings, isUse: false), let picture = entry.picture else { break }
+            guard let entry = find(name, .everything, settings, isUse: false), let picture = entry.picture else {
+                throw CoderError(
+                    .notFound, "the disk cache has no entry of this key", hint: "store the bytes first")
+            }
             var tail = entry.tail
             body(&tail)
             let behind = EntryFormat.encode(tail, keyHash: name.keyHash)
@@ -185,7 +188,7 @@ public final class DiskCache: Sendable {
                 onlyReplacing: entry.facts)
             if try write(name, picture, behind, manner) { return }
         }
-        throw CoderError(.notFound, "the disk cache has no entry of this key", hint: "store the bytes first")
+        throw note(.replaced, at: files.path(name), isReading: false)
     }
 
     // MARK: Parts
