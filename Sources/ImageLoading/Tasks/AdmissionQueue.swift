@@ -10,7 +10,42 @@ final class AdmissionQueue: Sendable {
 
     private struct Place {
         var urgency: LoadUrgency
+        /// The lane that it stands in; what else is found of it in others is left over.
+        var lane: LoadPriority
         var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    /// Those of one priority, in the order in which they came; whoever has gone away is skipped later.
+    private struct Lane {
+        var numbers: [Int] = []
+        var head = 0
+
+        mutating func insert(_ number: Int) {
+            var (low, high) = (head, numbers.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if numbers[middle] < number { low = middle + 1 } else { high = middle }
+            }
+            if low == numbers.count || numbers[low] != number { numbers.insert(number, at: low) }
+        }
+
+        /// Takes out who is next; nil when nobody stands here.
+        mutating func next(_ order: Order, where stands: (Int) -> Bool) -> Int? {
+            while head < numbers.count {
+                let number = order == .firstInFirstOut ? numbers[head] : numbers.removeLast()
+                if order == .firstInFirstOut { head += 1 }
+                if stands(number) {
+                    if head > 64, head > numbers.count / 2 {
+                        numbers.removeFirst(head)
+                        head = 0
+                    }
+                    return number
+                }
+            }
+            numbers = []
+            head = 0
+            return nil
+        }
     }
 
     private struct State {
@@ -20,6 +55,7 @@ final class AdmissionQueue: Sendable {
         var running = 0
         var next = 0
         var waiting: [Int: Place] = [:]
+        var lanes: [LoadPriority: Lane] = [:]
 
         /// Whoever is let in now.
         mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
@@ -31,12 +67,27 @@ final class AdmissionQueue: Sendable {
             return result
         }
 
-        private func best() -> Int? {
-            waiting.max { a, b in
-                let (p, q) = (a.value.urgency.priority, b.value.urgency.priority)
-                if p != q { return p < q }
-                return order == .firstInFirstOut ? a.key > b.key : a.key < b.key
-            }?.key
+        private mutating func best() -> Int? {
+            for priority in LoadPriority.allCases.reversed() {
+                // Taken out, so that nothing is copied.
+                guard var lane = lanes.removeValue(forKey: priority) else { continue }
+                let number = lane.next(order) { waiting[$0]?.lane == priority }
+                lanes[priority] = lane
+                if let number { return number }
+            }
+            return nil
+        }
+
+        mutating func enter(_ number: Int, _ place: Place) {
+            waiting[number] = place
+            lanes[place.lane, default: Lane()].insert(number)
+        }
+
+        /// After a change of its urgency.
+        mutating func move(_ number: Int) {
+            guard var place = waiting[number], place.lane != place.urgency.priority else { return }
+            place.lane = place.urgency.priority
+            enter(number, place)
         }
     }
 
@@ -87,13 +138,17 @@ final class AdmissionQueue: Sendable {
             state.next += 1
             return state.next
         }
+        let stop = urgency.observe { [weak self] in self?.change { $0.move(number) } }
+        defer { stop() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 if Task.isCancelled {
                     continuation.resume(returning: false)
                     return
                 }
-                change { $0.waiting[number] = Place(urgency: urgency, continuation: continuation) }
+                change { state in
+                    state.enter(number, Place(urgency: urgency, lane: urgency.priority, continuation: continuation))
+                }
                 // It may have been cancelled in between.
                 if Task.isCancelled { leave(number) }
             }

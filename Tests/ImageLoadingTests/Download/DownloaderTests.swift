@@ -12,7 +12,7 @@ import Testing
     // MARK: What is sent
 
     @Test func `ask for pictures, uncompressed, under the project's name (D-02)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .bytes([1]) }
 
             _ = try await downloader.bytes(server.url("/a?b=1"))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `send fields that were set, and those of the one request (D-03)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .bytes([1]) }
             downloader.setHeader("X-All", "1")
             downloader.setHeader("accept", "image/webp")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `go through a request modifier (D-23)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/b") { _ in .bytes([7]) }
 
             let bytes = try await downloader.bytes(server.url("/a")) {
@@ -74,7 +74,7 @@ import Testing
 
     @Test(arguments: [1, 1000, 100_000])
     func `bring all bytes, with what the server said (D-26)`(count: Int) async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let picture = pattern(count)
             server.on("/cat.png") { _ in .bytes(picture).with("ETag", "\"1\"").with("X-Two", "a").with("x-two", "b") }
 
@@ -102,7 +102,7 @@ import Testing
 
     @Test(arguments: [404, 403, 500, 204, 304])
     func `fail with the status (D-10)`(status: Int) async throws {
-        try await withServer({ $0.acceptableStatus = [200] }) { server, downloader in
+        try await withServer({ $0.acceptableStatus = [200] }) { server, downloader async throws in
             server.on("/a") { _ in .status(status) }
 
             let error = await downloader.failure(server.url("/a"))
@@ -114,11 +114,12 @@ import Testing
     }
 
     @Test func `fail with other statuses and types than those that are acceptable (D-29)`() async throws {
-        try await withServer({ $0.acceptableStatus = [1] }) { server, downloader in
+        try await withServer({ $0.acceptableStatus = [1] }) { server, downloader async throws in
             server.on("/a") { _ in .bytes([1]) }
             #expect(await downloader.failure(server.url("/a"))?.code == .badStatus)
         }
-        try await withServer({ $0.acceptableTypes = ["application/json", "image/*"] }) { server, downloader in
+        try await withServer({ $0.acceptableTypes = ["application/json", "image/*"] }) {
+            server, downloader async throws in
             server.on("/png") { _ in .bytes([1], type: "Image/PNG; charset=x") }
             server.on("/json") { _ in .bytes([1], type: "application/json") }
             server.on("/html") { _ in .bytes([1], type: "text/html") }
@@ -131,7 +132,7 @@ import Testing
     }
 
     @Test func `go through a response modifier (D-24)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .bytes([1]) }
             server.on("/b") { _ in .status(404, body: "x") }
 
@@ -151,14 +152,17 @@ import Testing
     }
 
     @Test func `go through a decryptor, and nothing is shown before (D-25)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/good") { _ in .chunked(Array("aGVs\r\nbG8=".utf8), piece: 4) }
             server.on("/bad") { _ in .bytes(Array("!!!!".utf8)) }
             let readable = Collected<Bool>()
 
-            let good = try await downloader.outcome(server.url("/good"), onProgress: { readable.add($0.isReadable) }) {
-                $0.decryptor = Decryptors.base64
-            }.get()
+            let good = try await downloader.outcome(
+                server.url("/good"), onProgress: { readable.add($0.isReadable) },
+                options: {
+                    $0.decryptor = Decryptors.base64
+                }
+            ).get()
             let bad = await downloader.failure(server.url("/bad")) { $0.decryptor = Decryptors.base64 }
 
             #expect(good.bytes == Array("hello".utf8))
@@ -177,7 +181,7 @@ import Testing
     // MARK: Credentials and cookies
 
     @Test func `answer 401 with the credential, once, and send it at once from then on (D-08)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.onEverythingElse {
                 $0.header("Authorization") == "Basic dXNlcjpwYXNz"
                     ? .bytes([1]) : .status(401, [("WWW-Authenticate", "Basic realm=\"a\"")])
@@ -207,7 +211,7 @@ import Testing
     }
 
     @Test func `keep cookies only when they are asked to`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in
                 .bytes([1]).with("Set-Cookie", "a=1; Path=/").with("Set-Cookie", "b=2; Path=/x")
             }
@@ -225,7 +229,7 @@ import Testing
     // MARK: What is cached
 
     @Test func `ask whether what is cached is still good`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") {
                 $0.header("If-None-Match") == "\"v1\"" ? .status(304, [("ETag", "\"v1\"")]) : .bytes([9])
             }
@@ -246,7 +250,7 @@ import Testing
     // MARK: Bodies that are not what they should be
 
     @Test func `fail with an empty file, each of many (D-31b)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .bytes([]) }
             server.on("/b") { _ in .chunked([]) }
             let url = server.url("/a")
@@ -263,7 +267,7 @@ import Testing
 
     @Test func `decompress what a server compresses without being asked`() async throws {
         let zeros = try #require(readFile(Repository.fixture("server/zeros.gz")))
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .bytes(zeros).with("Content-Encoding", "gzip") }
             server.on("/br") { _ in .bytes([1, 2]).with("Content-Encoding", "br") }
             let expected = Collected<Int?>()
@@ -278,7 +282,7 @@ import Testing
 
     @Test func `stop decompressing at the limit`() async throws {
         let zeros = try #require(readFile(Repository.fixture("server/zeros.gz")))
-        try await withServer({ $0.maxBytes = 100_000 }) { server, downloader in
+        try await withServer({ $0.maxBytes = 100_000 }) { server, downloader async throws in
             server.on("/a") { _ in .bytes(zeros).with("Content-Encoding", "gzip") }
 
             #expect(await downloader.failure(server.url("/a"))?.code == .limitExceeded)
@@ -286,7 +290,7 @@ import Testing
     }
 
     @Test func `refuse what is too long, by what is said and by what arrives`() async throws {
-        try await withServer({ $0.maxBytes = 50_000 }) { server, downloader in
+        try await withServer({ $0.maxBytes = 50_000 }) { server, downloader async throws in
             server.on("/said") { _ in Reply(headers: [("Content-Length", "50001")], steps: []) }
             server.on("/arrives") { _ in .chunked(Self.picture, piece: 1000) }
             server.on("/fits") { _ in .bytes(Array(Self.picture.prefix(50_000))) }
@@ -302,7 +306,7 @@ import Testing
     }
 
     @Test func `see lengths that are not true`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/short") { _ in .declared(2000, pattern(1000)) }
             server.on("/long") { _ in .declared(1000, pattern(2000)) }
             server.on("/chunk") { _ in Reply.chunked(pattern(1000), piece: 500).cut(after: 700) }
@@ -322,7 +326,7 @@ import Testing
 
     @Test(arguments: [0, 1, 10, 999, 1000])
     func `fail when the connection is reset after so many bytes`(count: Int) async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in Reply.bytes(pattern(1001)).reset(after: count) }
 
             let error = await downloader.failure(server.url("/a"))
@@ -333,14 +337,14 @@ import Testing
     }
 
     @Test func `take a body that ends with its connection`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .untilClose(Self.picture) }
             #expect(try await downloader.bytes(server.url("/a")) == Self.picture)
         }
     }
 
     @Test func `fail with what is no HTTP`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .raw("hello\r\n\r\n") }
             #expect(await downloader.failure(server.url("/a")) != nil)
         }
@@ -349,7 +353,7 @@ import Testing
     // MARK: Time
 
     @Test func `give up a server that says nothing, before and within an answer`() async throws {
-        try await withServer({ $0.timeout = .milliseconds(300) }) { server, downloader in
+        try await withServer({ $0.timeout = .milliseconds(300) }) { server, downloader async throws in
             server.on("/silent") { _ in .silence }
             server.on("/stops") { _ in .gated(pattern(10), after: 5, Gate()) }
 
@@ -359,7 +363,7 @@ import Testing
     }
 
     @Test func `give up a server that drips for ever`() async throws {
-        try await withServer({ $0.totalTimeout = .milliseconds(500) }) { server, downloader in
+        try await withServer({ $0.totalTimeout = .milliseconds(500) }) { server, downloader async throws in
             server.on("/a") { _ in .slow(pattern(1_000), piece: 1, every: 20) }
 
             #expect(await downloader.failure(server.url("/a"))?.code == .deadlineExceeded)
@@ -405,7 +409,7 @@ import Testing
     }
 
     @Test func `use a connection again, and know whose it is`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
 
             for path in ["/1", "/2", "/3"] { _ = try await downloader.bytes(server.url(path)) }
@@ -415,7 +419,7 @@ import Testing
     }
 
     @Test func `ask again when a kept connection was closed meanwhile`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in Reply.bytes([1]) }
             server.on("/b") { $0.number == 1 ? Reply(status: 0, steps: [.close]) : .bytes([2]) }
 
@@ -426,7 +430,7 @@ import Testing
     }
 
     @Test func `say nothing secret in errors`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let url = server.url("/a?token=hidden").replacing("http://", with: "http://user:hidden@")
 
             let error = try #require(await downloader.failure(url))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Redirects` {
     @Test(arguments: [301, 302, 303, 307, 308])
     func `are followed`(status: Int) async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .redirect(to: "b?c", status: status) }
             server.on("/b") { _ in .bytes([1]) }
 
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `end after the third`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             for step in 0..<5 { server.on("/\(step)") { _ in step == 4 ? .bytes([1]) : .redirect(to: "/\(step + 1)") } }
 
             #expect(try await downloader.bytes(server.url("/1")) == [1])
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `end when they go in circles`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .redirect(to: "/a") }
 
             #expect(await downloader.failure(server.url("/a"))?.code == .badResponse)
@@ -40,14 +40,14 @@ import Testing
 
     @Test(arguments: ["ftp://example.com/", "file:///etc/passwd", "data:image/png,a", "http://", "javascript:1"])
     func `lead to nothing but the web`(target: String) async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .redirect(to: target) }
             #expect(await downloader.failure(server.url("/a"))?.code == .invalidURL)
         }
     }
 
     @Test func `without a target are answers like others`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .status(302) }
             #expect(await downloader.failure(server.url("/a"))?.httpStatus == 302)
         }
@@ -56,7 +56,7 @@ import Testing
     @Test func `take no secret to another origin`() async throws {
         let other = try await TestServer.start()
         other.onEverythingElse { _ in .bytes([1]) }
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/far") { _ in .redirect(to: other.url("/a")) }
             server.on("/near") { _ in .redirect(to: "/b") }
             server.on("/b") { _ in .bytes([1]) }
@@ -76,7 +76,7 @@ import Testing
     @Test func `take no credential to another origin that asks for one`() async throws {
         let other = try await TestServer.start()
         other.onEverythingElse { _ in .status(401, [("WWW-Authenticate", "Basic")]) }
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .redirect(to: other.url("/a")) }
 
             let error = await downloader.failure(server.url("/a")) {
@@ -94,10 +94,11 @@ import Testing
         let plain = try await TestServer.start()
         plain.onEverythingElse { _ in .bytes([1]) }
         for isAllowed in [false, true] {
-            try await withServer(tls: true, { $0.allowsDowngrade = isAllowed }) { server, downloader in
+            try await withServer(tls: true, { $0.allowsDowngrade = isAllowed }) { server, downloader async throws in
                 server.on("/a") { _ in .redirect(to: plain.url("/b")) }
 
-                let outcome = await downloader.outcome(server.url("/a")) { $0.allowsInvalidCertificates = true }
+                let outcome = await downloader.outcome(
+                    server.url("/a"), options: { $0.allowsInvalidCertificates = true })
 
                 switch outcome {
                 case .success(let data): #expect(isAllowed && data.bytes == [1])
@@ -112,7 +113,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Transfers over TLS` {
     @Test func `need a certificate that is trusted`() async throws {
-        try await withServer(tls: true) { server, downloader in
+        try await withServer(tls: true) { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
 
             let error = await downloader.failure(server.url("/a"))
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test func `take any certificate when that is allowed, and then only`() async throws {
-        try await withServer(tls: true) { server, downloader in
+        try await withServer(tls: true) { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
 
             #expect(try await downloader.bytes(server.url("/a")) { $0.allowsInvalidCertificates = true } == [1])

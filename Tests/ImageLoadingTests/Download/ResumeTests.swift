@@ -12,7 +12,7 @@ import Testing
         first: @escaping @Sendable (Reply) -> Reply = { $0 }, again: @escaping TestServer.Route,
         _ check: (TestServer, Result<[UInt8], CoderError>) async throws -> Void
     ) async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { request in
                 request.number == 1
                     ? first(Reply.ranges(Self.picture, for: request)).cut(after: 7000) : again(request)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `go on where they ended`() async throws {
-        try await twice(again: { .ranges(Self.picture, for: $0) }) { server, outcome in
+        try await twice(again: { .ranges(Self.picture, for: $0) }) { server, outcome async throws in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=7000-"])
             #expect(server.requests.last?.header("If-Range") == "\"v1\"")
@@ -33,14 +33,14 @@ import Testing
     }
 
     @Test func `begin anew when the server sends all`() async throws {
-        try await twice(again: { _ in .bytes(Self.picture) }) { _, outcome in
+        try await twice(again: { _ in .bytes(Self.picture) }) { _, outcome async throws in
             #expect(try outcome.get() == Self.picture)
         }
     }
 
     @Test func `begin anew when the picture has changed`() async throws {
         let other = [UInt8](repeating: 5, count: 9000)
-        try await twice(again: { .ranges(other, for: $0, etag: "\"v2\"") }) { server, outcome in
+        try await twice(again: { .ranges(other, for: $0, etag: "\"v2\"") }) { server, outcome async throws in
             #expect(try outcome.get() == other)
             #expect(server.requests.count == 2)
         }
@@ -56,21 +56,22 @@ import Testing
             var reply = Reply.bytes(Array(Self.picture[7000...]), status: 206)
             reply.headers.append(("Content-Range", range))
             return reply
-        }) { server, outcome in
+        }) { server, outcome async throws in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=7000-", nil])
         }
     }
 
     @Test func `begin anew when the server has no such part`() async throws {
-        try await twice(again: { $0.rangeStart == nil ? .bytes(Self.picture) : .status(416) }) { server, outcome in
+        try await twice(again: { $0.rangeStart == nil ? .bytes(Self.picture) : .status(416) }) {
+            server, outcome async throws in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.count == 3)
         }
     }
 
     @Test func `keep what they have over other failures`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { request in
                 switch request.number {
                 case 1: Reply.ranges(Self.picture, for: request).cut(after: 7000)
@@ -91,7 +92,7 @@ import Testing
         [("ETag", "\"v1\""), ("Accept-Ranges", "none")],
     ])
     func `begin anew where nothing says that the parts belong together`(headers: [(String, String)]) async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { request in
                 var reply = Reply.bytes(Self.picture)
                 reply.headers += headers
@@ -112,7 +113,7 @@ import Testing
                 reply.headers = reply.headers.filter { $0.0 != "ETag" } + [("Last-Modified", date)]
                 return reply
             }, again: { .ranges(Self.picture, for: $0, etag: date) }
-        ) { server, outcome in
+        ) { server, outcome async throws in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.last?.header("If-Range") == date)
         }

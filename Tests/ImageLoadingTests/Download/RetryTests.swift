@@ -7,7 +7,7 @@ import Testing
     static func quick(_ count: Int) -> RetryPolicy { RetryPolicy(maxCount: count, .fixed(.milliseconds(1))) }
 
     @Test func `succeed when the server has come back`() async throws {
-        try await withServer({ $0.retry = Self.quick(2) }) { server, downloader in
+        try await withServer({ $0.retry = Self.quick(2) }) { server, downloader async throws in
             server.on("/a") { $0.number < 3 ? .status(500) : .bytes([1]) }
 
             #expect(try await downloader.bytes(server.url("/a")) == [1])
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func `fail in the end with the last error`() async throws {
-        try await withServer({ $0.retry = Self.quick(2) }) { server, downloader in
+        try await withServer({ $0.retry = Self.quick(2) }) { server, downloader async throws in
             server.on("/a") { .status($0.number == 3 ? 503 : 500) }
 
             #expect(await downloader.failure(server.url("/a"))?.httpStatus == 503)
@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: [400, 401, 403, 404, 410])
     func `are not, when it would be the same again`(status: Int) async throws {
-        try await withServer({ $0.retry = Self.quick(5) }) { server, downloader in
+        try await withServer({ $0.retry = Self.quick(5) }) { server, downloader async throws in
             server.on("/a") { _ in .status(status) }
 
             #expect(await downloader.failure(server.url("/a"))?.httpStatus == status)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `are not by themselves`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .status(500) }
 
             #expect(await downloader.failure(server.url("/a"))?.httpStatus == 500)
@@ -45,7 +45,7 @@ import Testing
 
     @Test func `go on with what has arrived`() async throws {
         let picture = pattern(9000)
-        try await withServer({ $0.retry = Self.quick(9) }) { server, downloader in
+        try await withServer({ $0.retry = Self.quick(9) }) { server, downloader async throws in
             server.on("/a") { .ranges(picture, for: $0).reset(after: 4000) }
 
             #expect(try await downloader.bytes(server.url("/a")) == picture)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `wait as long as the server asks, unless that is too long`() async throws {
-        try await withServer({ $0.retry = Self.quick(3) }) { server, downloader in
+        try await withServer({ $0.retry = Self.quick(3) }) { server, downloader async throws in
             server.on("/soon") { $0.number == 1 ? .status(503, [("Retry-After", "0")]) : .bytes([1]) }
             server.on("/late") { $0.number == 1 ? .status(503, [("Retry-After", "3600")]) : .bytes([1]) }
 
@@ -64,7 +64,8 @@ import Testing
     }
 
     @Test func `can be cancelled while they wait`() async throws {
-        try await withServer({ $0.retry = RetryPolicy(maxCount: 3, .fixed(.seconds(600))) }) { server, downloader in
+        try await withServer({ $0.retry = RetryPolicy(maxCount: 3, .fixed(.seconds(600))) }) {
+            server, downloader async throws in
             server.on("/a") { _ in .status(500) }
             let url = server.url("/a")
 
@@ -111,7 +112,7 @@ import Testing
         try await withServer({
             $0.maxConcurrent = 1
             $0.order = .lastInFirstOut
-        }) { server, downloader in
+        }) { server, downloader async throws in
             let (first, seventh) = (Gate(), Gate())
             server.onEverythingElse { request in
                 switch request.path {
@@ -141,7 +142,7 @@ import Testing
     }
 
     @Test func `lets no more in than it should, and more when that changes (D-05)`() async throws {
-        try await withServer({ $0.maxConcurrent = 3 }) { server, downloader in
+        try await withServer({ $0.maxConcurrent = 3 }) { server, downloader async throws in
             let gate = Gate()
             server.onEverythingElse { _ in .gated([1, 2], after: 1, gate) }
             let urls = (0..<10).map { server.url("/\($0)") }
@@ -161,7 +162,7 @@ import Testing
     }
 
     @Test func `lets the urgent in first, also when they become so while they wait`() async throws {
-        try await withServer({ $0.maxConcurrent = 1 }) { server, downloader in
+        try await withServer({ $0.maxConcurrent = 1 }) { server, downloader async throws in
             downloader.isSuspended = true
             server.onEverythingElse { _ in .bytes([1]) }
             var urgencies: [LoadUrgency] = []

@@ -9,7 +9,7 @@ import Testing
     static let picture = pattern(50_000)
 
     @Test func `are one transfer with an answer for everybody (D-31a)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated(Self.picture, after: 100, gate) }
             let url = server.url("/a")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `differ by what changes the bytes`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated([1, 2], after: 1, gate) }
             let url = server.url("/a")
@@ -46,7 +46,7 @@ import Testing
             ]
             downloader.maxConcurrent = 100
 
-            let loads = (changes + same).map { change in Task { await downloader.outcome(url, change) } }
+            let loads = (changes + same).map { change in Task { await downloader.outcome(url, options: change) } }
             #expect(await eventually { server.requests.count == changes.count && downloader.count == changes.count })
             gate.open()
             for load in loads { #expect(try await load.value.get().bytes == [1, 2]) }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `go on for the others when one goes away (D-20)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated(Self.picture, after: 100, gate) }
             let url = server.url("/a")
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `begin anew after all have gone away (D-21)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { $0.number == 1 ? .gated(Self.picture, after: 0, gate) : .bytes([1]) }
             let url = server.url("/a")
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func `end with cancelled, all of them, when everything is cancelled (D-11)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in .silence }
             let urls = (0..<10).map { server.url("/\($0)") }
 
@@ -143,7 +143,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Progress of downloads` {
     @Test func `is told while bytes arrive, with the length`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .slow(pattern(1000), piece: 100, every: 5) }
             let events = Collected<(received: Int, expected: Int?, isComplete: Bool)>()
 
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `is told without a length, too`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .chunked(pattern(1000), piece: 100, every: 5) }
             let events = Collected<(received: Int, expected: Int?)>()
 
@@ -176,13 +176,16 @@ import Testing
     }
 
     @Test func `is told only when enough has arrived (D-17)`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .slow(pattern(1000), piece: 50, every: 3) }
             let events = Collected<Int>()
 
-            _ = try await downloader.outcome(server.url("/a"), onProgress: { events.add($0.received) }) {
-                $0.minimumProgressInterval = 0.51
-            }.get()
+            _ = try await downloader.outcome(
+                server.url("/a"), onProgress: { events.add($0.received) },
+                options: {
+                    $0.minimumProgressInterval = 0.51
+                }
+            ).get()
 
             #expect(events.values.count == 2)
             #expect(events.values[0] >= 510)
@@ -202,7 +205,7 @@ import Testing
     }
 
     @Test func `reaches whoever comes later, with all that is there`() async throws {
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             let gate = Gate()
             server.on("/a") { _ in .gated(pattern(1000), after: 400, gate) }
             let url = server.url("/a")

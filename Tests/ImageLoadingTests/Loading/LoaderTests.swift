@@ -124,7 +124,7 @@ import Testing
     @Test func `load files, data and the web`() async throws {
         let place = TemporaryDirectory()
         let path = place.write([5], to: "a")
-        try await withServer { server, downloader in
+        try await withServer { server, downloader async throws in
             server.on("/a") { _ in .bytes([6]) }
             let manager = LoadersManager(downloader)
 

@@ -37,7 +37,7 @@ extension ImageLoading {
     func outcome(
         _ url: String, cached: CachedData? = nil, _ urgency: LoadUrgency = LoadUrgency(),
         onProgress: @escaping @Sendable (LoadProgress) -> Void = { _ in },
-        _ change: (inout LoadOptions) -> Void = { _ in }
+        options change: (inout LoadOptions) -> Void = { _ in }
     ) async -> Result<LoadedData, CoderError> {
         var options = LoadOptions()
         change(&options)
@@ -50,12 +50,12 @@ extension ImageLoading {
 
     /// The bytes, or what went wrong.
     func bytes(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) async throws(CoderError) -> [UInt8] {
-        try await outcome(url, change).get().bytes
+        try await outcome(url, options: change).get().bytes
     }
 
     /// What goes wrong, or nil.
     func failure(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) async -> CoderError? {
-        if case .failure(let error) = await outcome(url, change) { error } else { nil }
+        if case .failure(let error) = await outcome(url, options: change) { error } else { nil }
     }
 }
 
