@@ -272,7 +272,8 @@ import Testing
             _ = try bench.serve("photo.jpg")
             let host = "127.0.0.1:\(bench.server.port)"
 
-            #expect(try await bench.coderhost("fetch", "--allow-host", host, bench.server.url("/photo.jpg")).status == 0)
+            #expect(
+                try await bench.coderhost("fetch", "--allow-host", host, bench.server.url("/photo.jpg")).status == 0)
         }
     }
 

@@ -6,7 +6,8 @@ import Testing
     @Test(arguments: [
         ("https://example.org/a/b.jpg", "b.jpg"), ("https://example.org/a%20b.jpg?w=3#x", "a b.jpg"),
         ("https://example.org/show.php?id=9", "show.php"), ("https://example.org/v1.2-final", "v1_2-final"),
-        ("https://example.org/", "picture"), ("https://example.org", "picture"), ("https://example.org?x=/a.jpg", "picture"),
+        ("https://example.org/", "picture"), ("https://example.org", "picture"),
+        ("https://example.org?x=/a.jpg", "picture"),
         ("https://example.org/..", "picture"), ("https://example.org/%2e%2e%2f%2e%2e%2fetc.png", "_.._etc.png"),
         ("https://example.org/.hidden.png", "hidden.png"), ("https://example.org/-rf.png", "_rf.png"),
         ("https://example.org/%1b%5b2J.gif", "_[2J.gif"), ("https://example.org/a%ff.gif", "a%ff.gif"),

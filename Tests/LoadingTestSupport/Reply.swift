@@ -43,7 +43,9 @@ package struct Reply: Sendable {
             steps: isBare ? [] : [.send(Array(body.utf8))])
     }
 
-    package static func redirect(to target: String, status: Int = 302) -> Reply { .status(status, [("Location", target)]) }
+    package static func redirect(to target: String, status: Int = 302) -> Reply {
+        .status(status, [("Location", target)])
+    }
 
     /// In chunks, so nobody knows the length before the end.
     package static func chunked(

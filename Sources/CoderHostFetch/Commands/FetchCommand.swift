@@ -70,7 +70,8 @@ enum FetchCommand: Command {
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let job = try FetchJob(arguments)
         let isJSON = arguments.has("--json")
-        let batch = Batch<FetchOutcome>(arguments.operands.map { redacted($0) }, showsProgress: false) { label, result in
+        let batch = Batch<FetchOutcome>(arguments.operands.map { redacted($0) }, showsProgress: false) {
+            label, result in
             job.bars.aside { job.report(label, result, asJSON: isJSON) }
         }
         let code = batch.run(threads: job.threads) { index, _ throws(CoderError) in

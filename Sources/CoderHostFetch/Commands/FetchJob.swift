@@ -54,7 +54,8 @@ final class FetchJob: Sendable {
         if let looks {
             (outcome.previews, outcome.previewProblem) = looks.result
             if looks.result.0.isEmpty, file.tier.contains(.disk) {
-                outcome.warnings.append("it was in the cache: nothing could be seen on its way; --no-cache loads it anew")
+                outcome.warnings.append(
+                    "it was in the cache: nothing could be seen on its way; --no-cache loads it anew")
             }
         }
         return outcome
