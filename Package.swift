@@ -215,6 +215,21 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
             swiftSettings: strict),
+        // a server on loopback for whoever loads pictures
+        .target(
+            name: "LoadingTestSupport",
+            dependencies: [
+                "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/LoadingTestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "CoderHostFetchTests",
+            dependencies: ["CoderHost", "CoderHostCLI", "CoderHostFetch", "LoadingTestSupport", "TestSupport"],
+            swiftSettings: strict),
         // what is killed and starved while it uses a disk cache
         .executableTarget(
             name: "LoadingProver", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
@@ -222,7 +237,8 @@ let package = Package(
         .testTarget(
             name: "ImageLoadingTests",
             dependencies: [
-                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingProver", "TestSupport",
+                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingProver", "LoadingTestSupport",
+                "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -192,6 +192,34 @@ import Testing
         try plugin("untrust", id, rule: "withdrawn")
     }
 
+    @Test func `holds for pictures by their URL`() throws {
+        let place = TemporaryDirectory()
+        let fetch = ["fetch", "--json", "--allow-private", "-o", place.file("{stem}.png")]
+        let home = ["HOME": place.path, "XDG_CACHE_HOME": nil]
+
+        try check(fetch + ["file://\(Repository.fixture("pictures/photo.png"))"], "fetched", environment: home)
+        try check(fetch + ["file://\(Repository.fixture("pictures/f.jpg"))"], "fetched", environment: home)
+        try check(["fetch", "--json", "http://127.0.0.1/"], "failure", status: 77, environment: home)
+    }
+
+    @Test func `holds for the cache`() throws {
+        let place = TemporaryDirectory()
+        let data = "data:image/x-portable-graymap;base64,UDUgMSAxIDI1NQoA"
+        func cache(_ words: String..., rule: String, status: Int32 = 0) throws {
+            let home = ["HOME": place.path, "XDG_CACHE_HOME": nil]
+            try check(["cache", "--json"] + words, rule, status: status, environment: home)
+        }
+
+        try cache("warm", data, rule: "warmed")
+        try cache("warm", "http://127.0.0.1/", rule: "failure", status: 77)
+        try cache("stats", rule: "statistics")
+        try cache("verify", rule: "checked")
+        try cache("prune", rule: "pruned")
+        try cache("clear", rule: "cleared")
+        try cache("path", rule: "place")
+        try cache("path", "http://127.0.0.1/", rule: "failure", status: 66)
+    }
+
     @Test func `notices what it does not allow`() throws {
         func difference(_ text: String, _ rule: String) throws -> String? {
             Self.grammar.difference(try JSONParser.parse(Array(text.utf8)), from: rule, in: "## coderhost info --json")

@@ -10,7 +10,10 @@ enum CachePath: CacheVerb {
     static let operandCount = 0...1
     static let examples: [(command: String, does: String)] = [
         ("coderhost cache path", "the folder of the cache"),
-        ("coderhost cache path https://example.org/photo.jpg", "the file of a picture; ends with 66 where there is none"),
+        (
+            "coderhost cache path https://example.org/photo.jpg",
+            "the file of a picture; ends with 66 where there is none"
+        ),
     ]
 
     static func run(
@@ -26,7 +29,8 @@ enum CachePath: CacheVerb {
         }
         guard cache.contains(url) else {
             let error = CoderError(
-                .notFound, "it is not in the cache", hint: "coderhost cache warm URL gets it, coderhost cache ls lists all")
+                .notFound, "it is not in the cache",
+                hint: "coderhost cache warm URL gets it, coderhost cache ls lists all")
             if isJSON {
                 Console.out(FetchOutcome.json(redacted(url), error).text)
             } else {

@@ -5,6 +5,50 @@ import ImageModel
 
 /// Gets pictures by their URLs.
 enum FetchCommand: Command {
+    /// What is got, and where it goes.
+    private static let way = [
+        OptionSpecification(
+            "-o", "--output", value: "OUT",
+            help:
+                "file, existing folder ending in /, template with the URL's {stem} {ext} {n} {w} {h}, or - "
+                + "(default: the URL's name in the current folder)"),
+        OptionSpecification(
+            "-f", "--format", value: "FORMAT",
+            help: "output format (default: from the output's name; without one that of the file)"),
+        OptionSpecification(
+            "--progressive-to", value: "DIR",
+            help: "write every preview as PNG into this existing folder (default: none)"),
+        OptionSpecification("--no-overwrite", help: "fail where the output exists"),
+        OptionSpecification("--overwrite", help: "without -o: replace files of the same names"),
+        OptionSpecification("--no-cache", help: "neither look into the cache nor keep anything there"),
+        OptionSpecification("--offline", help: "look into the cache alone"),
+    ]
+
+    /// What becomes of the picture, as convert has it.
+    private static let picture: [OptionSpecification] =
+        [
+            OptionSpecification(
+                "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256 (default: as it is)")
+        ] + PictureChanges.specification + PictureChanges.transforms + EncodingSwitches.specification
+        + EncodingSwitches.stillSpecification + rest
+
+    private static let rest = [
+        OptionSpecification(
+            "--limit-bytes", value: "SIZE",
+            help: "make it so small that its pixels take at most so many bytes (default: no limit)"),
+        OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
+        OptionSpecification("--first-frame", help: "write the first frame alone"),
+        OptionSpecification(
+            "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
+        OptionSpecification(
+            "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
+        OptionSpecification(
+            "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
+        OptionSpecification(
+            "--budget", value: "SIZE",
+            help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),
+    ]
+
     static let specification = CommandSpecification(
         name: "fetch", summary: NetworkProgram.summary(of: "fetch"), operands: "URL…", operandCount: 1...1_000_000,
         examples: [
@@ -15,42 +59,7 @@ enum FetchCommand: Command {
             ("coderhost fetch --allow-private http://192.168.0.9/cam.jpg", "from the network around this machine"),
             ("coderhost fetch --json --no-cache URL -o - > photo", "facts for programs; the file to standard output"),
         ],
-        options: [
-            OptionSpecification(
-                "-o", "--output", value: "OUT",
-                help:
-                    "file, existing folder ending in /, template with the URL's {stem} {ext} {n} {w} {h}, or - "
-                    + "(default: the URL's name in the current folder)"),
-            OptionSpecification(
-                "-f", "--format", value: "FORMAT",
-                help: "output format (default: from the output's name; without one that of the file)"),
-            OptionSpecification(
-                "--progressive-to", value: "DIR",
-                help: "write every preview as PNG into this existing folder (default: none)"),
-            OptionSpecification("--no-cache", help: "neither look into the cache nor keep anything there"),
-            OptionSpecification("--offline", help: "look into the cache alone"),
-        ] + NetworkSwitches.specification + CacheSwitches.specification + [
-            OptionSpecification(
-                "--resize", value: "SIZE", help: "800x600, 800x, x600, or 256 for a box of 256x256 (default: as it is)")
-        ] + PictureChanges.specification + PictureChanges.transforms + EncodingSwitches.specification
-            + EncodingSwitches.stillSpecification + [
-                OptionSpecification(
-                    "--limit-bytes", value: "SIZE",
-                    help: "make it so small that its pixels take at most so many bytes (default: no limit)"),
-                OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
-                OptionSpecification("--first-frame", help: "write the first frame alone"),
-                OptionSpecification(
-                    "--keep", value: "KINDS", help: "of exif,icc,xmp,iptc,text keep only these (default: all)"),
-                OptionSpecification(
-                    "--strip", value: "KINDS", help: "leave out these kinds of metadata, or all (default: none)"),
-                OptionSpecification(
-                    "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
-                OptionSpecification("--no-overwrite", help: "fail where the output exists"),
-                OptionSpecification("--overwrite", help: "without -o: replace files of the same names"),
-                OptionSpecification(
-                    "--budget", value: "SIZE",
-                    help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),
-            ],
+        options: way + NetworkSwitches.specification + CacheSwitches.specification + picture,
         notes: """
 
             What is not changed is written byte for byte, once all of it was decoded; otherwise it is converted.
@@ -61,7 +70,8 @@ enum FetchCommand: Command {
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let job = try FetchJob(arguments)
         let isJSON = arguments.has("--json")
-        let batch = Batch<FetchOutcome>(arguments.operands.map { redacted($0) }, showsProgress: false) { label, result in
+        let batch = Batch<FetchOutcome>(arguments.operands.map { redacted($0) }, showsProgress: false) {
+            label, result in
             job.bars.aside { job.report(label, result, asJSON: isJSON) }
         }
         let code = batch.run(threads: job.threads) { index, _ throws(CoderError) in

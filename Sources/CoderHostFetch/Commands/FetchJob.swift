@@ -23,12 +23,15 @@ final class FetchJob: Sendable {
         style.copiesUnchanged = true
         style.names = names
         style.keepsFormat = true
-        convert = try ConvertJob(arguments, style)
+        let convert = try ConvertJob(arguments, style)
+        self.convert = convert
         network = try Network(arguments, convert.host)
         // Of two URLs for one name it is the first that gets it.
         threads = convert.isOrdered ? 1 : network.jobs
-        previews = try arguments.value("--progressive-to").map { folder throws(UsageError) in
-            try PreviewWriter(folder, convert.host)
+        if let folder = arguments.value("--progressive-to") {
+            previews = try PreviewWriter(folder, convert.host)
+        } else {
+            previews = nil
         }
         bars = TransferBars()
     }
@@ -51,7 +54,8 @@ final class FetchJob: Sendable {
         if let looks {
             (outcome.previews, outcome.previewProblem) = looks.result
             if looks.result.0.isEmpty, file.tier.contains(.disk) {
-                outcome.warnings.append("it was in the cache: nothing could be seen on its way; --no-cache loads it anew")
+                outcome.warnings.append(
+                    "it was in the cache: nothing could be seen on its way; --no-cache loads it anew")
             }
         }
         return outcome

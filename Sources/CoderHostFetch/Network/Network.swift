@@ -132,7 +132,9 @@ final class Network: Sendable {
         try? waiting { [downloader] () async throws(CoderError) in await downloader.shutdown() }
         guard let disk else { return nil }
         let last = FileStatus.of("\(disk.directory)/.janitor")?.identity.modified ?? 0
-        if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.patience { disk.prune() }
+        if FileStatus.of(disk.directory) != nil, abs(wallMilliseconds() - last / 1_000_000) > Self.patience {
+            disk.prune()
+        }
         if case .degraded(let error) = disk.state { return error }
         return nil
     }

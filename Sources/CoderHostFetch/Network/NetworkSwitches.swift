@@ -14,7 +14,8 @@ struct NetworkSwitches {
     static let specification = [
         OptionSpecification(
             "--allow-host", value: "HOST",
-            help: "ask this host whatever address it has, such as intranet.example:8080 (may be repeated; default: none)"),
+            help:
+                "ask this host whatever address it has, such as intranet.example:8080 (may be repeated; default: none)"),
         OptionSpecification(
             "--allow-private", help: "also ask this machine and the networks around it, and read file: URLs"),
         OptionSpecification(

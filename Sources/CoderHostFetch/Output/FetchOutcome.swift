@@ -37,8 +37,8 @@ struct FetchOutcome: Sendable {
     var json: JSONValue {
         .object([
             ("schema", .integer(1)), ("url", .string(url)),
-            ("final_url", response.map { .string(redacted($0.url)) } ?? .null),
-            ("status", response.map { .integer($0.status) } ?? .null),
+            ("final_url", response.map { JSONValue.string(redacted($0.url)) } ?? .null),
+            ("status", response.map { JSONValue.integer($0.status) } ?? .null),
             ("content_type", response?.contentType.map(JSONValue.string) ?? .null), ("bytes", .integer(byteCount)),
             ("cache", tier.contains(.disk) ? .string("disk") : .null), ("elapsed_ms", Self.milliseconds(nanoseconds)),
             ("timings", Self.timings(response)), ("output", .string(written.output)),
@@ -59,7 +59,7 @@ struct FetchOutcome: Sendable {
     static func json(_ url: String, _ error: CoderError) -> JSONValue {
         .object([
             ("schema", .integer(1)), ("url", .string(url)),
-            ("status", error.httpStatus.map { .integer($0) } ?? .null), ("error", error.json),
+            ("status", error.httpStatus.map { JSONValue.integer($0) } ?? .null), ("error", error.json),
         ])
     }
 

@@ -42,7 +42,8 @@ package struct OutputGuard {
     ) {
         mayReplace = OutputTarget.mayReplace(arguments, isNameTyped: isNameTyped)
         wayOut =
-            isNameTyped ? "choose another name, or leave out --no-overwrite" : "--overwrite replaces it, -o names another"
+            isNameTyped
+            ? "choose another name, or leave out --no-overwrite" : "--overwrite replaces it, -o names another"
         mayReplaceInput = arguments.has("--overwrite")
         self.remedy = remedy
         for file in inputs { add(input: file) }

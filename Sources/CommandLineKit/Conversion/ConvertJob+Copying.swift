@@ -36,10 +36,6 @@ extension ConvertJob {
         {
             throw error
         }
-        let piece = 1 << 20
-        for start in stride(from: 0, to: source.count, by: piece) {
-            let bytes = source.bytes(start..<min(source.count, start + piece))
-            try sink.write(bytes.span.bytes)
-        }
+        try source.withBytes(0..<source.count) { bytes throws(CoderError) in try sink.write(bytes) }
     }
 }

@@ -46,7 +46,10 @@ package final class ConvertJob: Sendable {
 
     let style: Style
     /// Whether the input's pixels and metadata are asked for as they are.
-    private let isUnchanged: Bool
+    private var isUnchanged: Bool {
+        style.copiesUnchanged && frame == nil && !firstFrameOnly && changes.isIdentity && encode.isEmpty
+            && kept == Set(MetadataBlob.Kind.allCases)
+    }
 
     /// A picture to be converted.
     package struct Input: Sendable {
@@ -114,9 +117,6 @@ package final class ConvertJob: Sendable {
         encode = try EncodingSwitches(arguments)
         changes = try PictureChanges(arguments, box: try arguments.box("--resize") ?? style.box)
         self.style = style
-        isUnchanged =
-            style.copiesUnchanged && frame == nil && !firstFrameOnly && changes.isIdentity && encode.isEmpty
-            && kept == Set(MetadataBlob.Kind.allCases)
         let known =
             format ?? FileName(output).suffix.flatMap { [host] in host.manager.format(ofExtension: $0.lowercased()) }
         if let known { try encode.examine(for: known, host) }

@@ -33,7 +33,8 @@ package final class Batch<Outcome: Sendable>: Sendable {
     }
 
     /// Does all of them; a failure ends nothing but the work on its own input.
-    package func run(threads: Int, _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome) -> ExitCode {
+    package func run(threads: Int, _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome) -> ExitCode
+    {
         sideBySide(inputs.count, threads: threads) { [self] index in
             if state.withLock({ $0.isPointless }) { return }
             let result = Result { () throws(CoderError) in try work(index, inputs[index]) }

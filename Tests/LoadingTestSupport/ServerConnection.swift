@@ -64,7 +64,7 @@ final class ServerConnection: ChannelInboundHandler {
 }
 
 /// Something that a test opens once.
-final class Gate: Sendable {
+package final class Gate: Sendable {
     private struct State {
         var isOpen = false
         var waiting: [@Sendable () -> Void] = []
@@ -72,8 +72,10 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Lets everybody through, now and later.
-    func open() {
+    package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [] }
@@ -83,7 +85,7 @@ final class Gate: Sendable {
     }
 
     /// Calls `body` at once or when it opens.
-    func whenOpen(_ body: @escaping @Sendable () -> Void) {
+    package func whenOpen(_ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in
             if !state.isOpen { state.waiting.append(body) }
             return state.isOpen
@@ -92,7 +94,7 @@ final class Gate: Sendable {
     }
 
     /// Waits until it is open.
-    func passed() async {
+    package func passed() async {
         await withCheckedContinuation { continuation in whenOpen { continuation.resume() } }
     }
 }

@@ -17,8 +17,8 @@ import TestSupport
 /// What it sends is put together byte by byte (``Reply``), so it can lie in every way. A path without a route gets 404.
 /// With `tls` it shows a certificate that nobody has signed (`Fixtures/server`), made for `localhost` and `tls.test`.
 /// - Concurrency: any thread; routes are called on the server's own.
-final class TestServer: Sendable {
-    typealias Route = @Sendable (ServerRequest) -> Reply
+package final class TestServer: Sendable {
+    package typealias Route = @Sendable (ServerRequest) -> Reply
 
     private struct State {
         var routes: [String: Route] = [:]
@@ -29,9 +29,9 @@ final class TestServer: Sendable {
         var channels: [ObjectIdentifier: any Channel] = [:]
     }
 
-    let host: String
-    let port: Int
-    let usesTLS: Bool
+    package let host: String
+    package let port: Int
+    package let usesTLS: Bool
     private let listener: any Channel
     private let state: StateBox
 
@@ -49,7 +49,7 @@ final class TestServer: Sendable {
     }
 
     /// Listens on a free port of a loopback address.
-    static func start(host: String = "127.0.0.1", port: Int = 0, tls: Bool = false) async throws -> TestServer {
+    package static func start(host: String = "127.0.0.1", port: Int = 0, tls: Bool = false) async throws -> TestServer {
         let state = StateBox()
         let context = tls ? try Self.context() : nil
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -96,7 +96,7 @@ final class TestServer: Sendable {
     }
 
     /// Closes the listener and every connection.
-    func stop() async {
+    package func stop() async {
         try? await listener.close()
         for channel in state.value.withLock({ Array($0.channels.values) }) { try? await channel.close() }
     }
@@ -104,12 +104,12 @@ final class TestServer: Sendable {
     // MARK: What it answers
 
     /// Answers requests for `path` (without its query) from now on.
-    func on(_ path: String, _ route: @escaping Route) { state.value.withLock { $0.routes[path] = route } }
+    package func on(_ path: String, _ route: @escaping Route) { state.value.withLock { $0.routes[path] = route } }
     /// Answers whatever has no route.
-    func onEverythingElse(_ route: @escaping Route) { state.value.withLock { $0.fallback = route } }
+    package func onEverythingElse(_ route: @escaping Route) { state.value.withLock { $0.fallback = route } }
 
     /// `http://127.0.0.1:PORT` and the path; another name for the same server where a resolver of the test knows it.
-    func url(_ path: String = "/", host: String? = nil) -> String {
+    package func url(_ path: String = "/", host: String? = nil) -> String {
         let host = host ?? (self.host.contains(":") ? "[\(self.host)]" : self.host)
         return "\(usesTLS ? "https" : "http")://\(host):\(port)\(path)"
     }
@@ -117,29 +117,29 @@ final class TestServer: Sendable {
     // MARK: What it has seen
 
     /// In the order in which they were complete.
-    var requests: [ServerRequest] { state.value.withLock { $0.requests } }
-    func requests(to path: String) -> [ServerRequest] { requests.filter { $0.path == path } }
+    package var requests: [ServerRequest] { state.value.withLock { $0.requests } }
+    package func requests(to path: String) -> [ServerRequest] { requests.filter { $0.path == path } }
     /// Connections that were ever accepted.
-    var connections: Int { state.value.withLock { $0.accepted } }
+    package var connections: Int { state.value.withLock { $0.accepted } }
     /// Connections that are open now.
-    var openConnections: Int { state.value.withLock { $0.channels.count } }
+    package var openConnections: Int { state.value.withLock { $0.channels.count } }
 }
 
 /// A request as the server got it.
-struct ServerRequest: Sendable {
-    var method: String
+package struct ServerRequest: Sendable {
+    package var method: String
     /// Without the query.
-    var path: String
-    var query: String?
-    var headers: [(name: String, value: String)]
-    var body: [UInt8]
+    package var path: String
+    package var query: String?
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
     /// Which connection it came over, from 1.
-    var connection: Int
+    package var connection: Int
     /// How many times this path was asked for, this one included.
-    var number = 0
+    package var number = 0
 
     /// The first field of a name, whatever its case.
-    func header(_ name: String) -> String? {
+    package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }

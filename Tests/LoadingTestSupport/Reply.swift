@@ -1,8 +1,8 @@
 /// What the server sends for one request: a head, then steps.
 ///
 /// Nothing is added to `headers`: a length that is not written there, or a wrong one, is what the client gets.
-struct Reply: Sendable {
-    enum Step: Sendable {
+package struct Reply: Sendable {
+    package enum Step: Sendable {
         case send([UInt8])
         case pause(milliseconds: Int64)
         /// Ends the connection with RST.
@@ -12,12 +12,18 @@ struct Reply: Sendable {
         case wait(Gate)
     }
 
-    var status = 200
-    var headers: [(String, String)] = []
-    var steps: [Step] = []
+    package var status = 200
+    package var headers: [(String, String)] = []
+    package var steps: [Step] = []
+
+    package init(status: Int = 200, headers: [(String, String)] = [], steps: [Step] = []) {
+        self.status = status
+        self.headers = headers
+        self.steps = steps
+    }
 
     /// With more fields.
-    func with(_ name: String, _ value: String) -> Reply {
+    package func with(_ name: String, _ value: String) -> Reply {
         var reply = self
         reply.headers.append((name, value))
         return reply
@@ -25,11 +31,11 @@ struct Reply: Sendable {
 
     // MARK: Honest ones
 
-    static func bytes(_ bytes: [UInt8], type: String? = "image/png", status: Int = 200) -> Reply {
+    package static func bytes(_ bytes: [UInt8], type: String? = "image/png", status: Int = 200) -> Reply {
         Reply(status: status, headers: typed(type) + [length(bytes.count)], steps: [.send(bytes)])
     }
 
-    static func status(_ status: Int, _ headers: [(String, String)] = [], body: String = "") -> Reply {
+    package static func status(_ status: Int, _ headers: [(String, String)] = [], body: String = "") -> Reply {
         // 204 and 304 have no body and say no length.
         let isBare = status == 204 || status == 304
         return Reply(
@@ -37,10 +43,12 @@ struct Reply: Sendable {
             steps: isBare ? [] : [.send(Array(body.utf8))])
     }
 
-    static func redirect(to target: String, status: Int = 302) -> Reply { .status(status, [("Location", target)]) }
+    package static func redirect(to target: String, status: Int = 302) -> Reply {
+        .status(status, [("Location", target)])
+    }
 
     /// In chunks, so nobody knows the length before the end.
-    static func chunked(
+    package static func chunked(
         _ bytes: [UInt8], piece: Int = 4096, every milliseconds: Int64 = 0, type: String? = "image/png"
     ) -> Reply {
         var steps: [Step] = []
@@ -53,12 +61,12 @@ struct Reply: Sendable {
     }
 
     /// Neither a length nor chunks: the end of the connection is the end of the body.
-    static func untilClose(_ bytes: [UInt8], type: String? = "image/png") -> Reply {
+    package static func untilClose(_ bytes: [UInt8], type: String? = "image/png") -> Reply {
         Reply(headers: typed(type) + [("Connection", "close")], steps: [.send(bytes), .close])
     }
 
     /// In pieces, with time in between.
-    static func slow(
+    package static func slow(
         _ bytes: [UInt8], piece: Int, every milliseconds: Int64, type: String? = "image/png"
     ) -> Reply {
         let steps = pieces(bytes, piece).flatMap { [Step.send($0), .pause(milliseconds: milliseconds)] }
@@ -66,14 +74,14 @@ struct Reply: Sendable {
     }
 
     /// The first bytes at once, the rest when the test opens the gate.
-    static func gated(_ bytes: [UInt8], after count: Int, _ gate: Gate, type: String? = "image/png") -> Reply {
+    package static func gated(_ bytes: [UInt8], after count: Int, _ gate: Gate, type: String? = "image/png") -> Reply {
         Reply(
             headers: typed(type) + [length(bytes.count)],
             steps: [.send(Array(bytes.prefix(count))), .wait(gate), .send(Array(bytes.dropFirst(count)))])
     }
 
     /// Honours `Range: bytes=N-` while `If-Range`, if it is there, is `etag`.
-    static func ranges(
+    package static func ranges(
         _ bytes: [UInt8], for request: ServerRequest, etag: String = "\"v1\"", type: String? = "image/png"
     ) -> Reply {
         let common = typed(type) + [("Accept-Ranges", "bytes"), ("ETag", etag)]
@@ -94,17 +102,17 @@ struct Reply: Sendable {
     // MARK: Bad ones
 
     /// Never answers.
-    static let silence = Reply(status: 0)
+    package static let silence = Reply(status: 0)
     /// Bytes that are no HTTP.
-    static func raw(_ text: String) -> Reply { Reply(status: 0, steps: [.send(Array(text.utf8)), .close]) }
+    package static func raw(_ text: String) -> Reply { Reply(status: 0, steps: [.send(Array(text.utf8)), .close]) }
 
     /// Says another length than it sends, then closes.
-    static func declared(_ count: Int, _ bytes: [UInt8], type: String? = "image/png") -> Reply {
+    package static func declared(_ count: Int, _ bytes: [UInt8], type: String? = "image/png") -> Reply {
         Reply(headers: typed(type) + [length(count)], steps: [.send(bytes), .close])
     }
 
     /// Its head and the first bytes, then RST; time lets the bytes get through before it.
-    func reset(after count: Int) -> Reply {
+    package func reset(after count: Int) -> Reply {
         var reply = self
         let body = steps.flatMap { step -> [UInt8] in if case .send(let bytes) = step { bytes } else { [] } }
         reply.steps = [.send(Array(body.prefix(count))), .pause(milliseconds: 30), .reset]
@@ -112,7 +120,7 @@ struct Reply: Sendable {
     }
 
     /// Its head and the first bytes, then an orderly end of the connection.
-    func cut(after count: Int) -> Reply {
+    package func cut(after count: Int) -> Reply {
         var reply = reset(after: count)
         reply.steps[2] = .close
         return reply
@@ -127,7 +135,7 @@ struct Reply: Sendable {
 
 extension ServerRequest {
     /// N of `Range: bytes=N-`.
-    var rangeStart: Int? {
+    package var rangeStart: Int? {
         guard let range = header("Range"), range.hasPrefix("bytes="), range.hasSuffix("-") else { return nil }
         return Int(range.dropFirst(6).dropLast())
     }
