@@ -12,6 +12,7 @@ import Glibc
 
     static var residentBytes: Int { Int(kit_resident_bytes()) }
     static var threadCount: Int { Int(kit_thread_count()) }
+    static var isSanitized: Bool { kit_is_sanitized() != 0 }
 
     init() {
         locale = unsafe setlocale(LC_ALL, nil).map { unsafe String(cString: $0) } ?? ""
