@@ -86,7 +86,8 @@ for piece; do
     started=$SECONDS
     status=0
     env "$variable=$options:log_path=$reports/$piece/report:log_exe_name=1" \
-        swift test --skip-build --build-path $path "${flags[@]}" "${arguments[@]}" >"$reports/$piece.log" 2>&1 || status=$?
+        swift test --skip-build --build-path $path "${flags[@]}" "${arguments[@]}" \
+        >"$reports/$piece.log" 2>&1 || status=$?
     [ $status -eq 0 ] || { result=1; grep -a '^✘' "$reports/$piece.log" >&2 || tail -n 5 "$reports/$piece.log" >&2; }
     count=$(find "$reports/$piece" -type f | wc -l)
     [ "$count" -eq 0 ] || { result=1; grep -h -a -m 1 -E 'SUMMARY|ERROR|CHECK' "$reports/$piece"/* | sort | uniq -c >&2; }
