@@ -32,7 +32,7 @@ test: setup ## set up, build everything with its tests, run them, then the share
 	swift test --skip-build 2>&1 | sed '/^◇/d'
 	@.ci/corpus '$(CORPUS)'
 
-# A worker is sealed too tightly for a sanitizer: it and what it loads come from the release build.
+# A worker is sealed too tightly for these sanitizers: what it loads comes from the release build.
 asan: build ## run the tests under the address and undefined sanitizers (builds everything once more; PIECE=CodecTests)
 	@Tests/Sanitizers/run.sh address $(PIECE)
 

@@ -4,25 +4,26 @@
 #   Tests/Sanitizers/run.sh address|thread [PIECE…]
 #
 # A piece is a test target; without one, all of them, or with `thread` those that start threads. What cannot run under a
-# sanitizer stands in skipped.tsv beside this file, each with its reason. The worker and what it loads come from BUILD
-# (`make build`): a sealed process has neither the system calls nor the address space of a sanitizer. Every process, also
-# one that a test starts and whose end it expects, writes its report into .build/<asan or tsan>/reports/<piece>, so that
-# none is taken for something else.
+# sanitizer stands in skipped.tsv beside this file, each with its reason. Plugins that a worker loads come from BUILD
+# (`make build`), and the worker itself has no sanitizer but traps for what C does not define: a sealed process has
+# neither the system calls nor the address space for more. Every process, also one that a test starts and whose end it
+# expects, writes its report into .build/<asan or tsan>/reports/<piece>, so that none is taken for something else.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sanitizer=${1:-}
 shift || true
-build=$(realpath "${BUILD:-.build/release}")
-worker=${WORKER:-$build/coderhost-worker}
-[ -x "$worker" ] || { echo "run.sh: $worker is not there; try: make build" >&2; exit 69; }
+plugins=$(realpath -m "${BUILD:-.build/release}")
+[ -e "$plugins/libcoder-png.so" ] || { echo "run.sh: there are no plugins in $plugins; try: make build" >&2; exit 69; }
+traps=(-Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined)
 
 case $sanitizer in
 address)
     path=.build/asan
     # What C does not define ends the process by a signal, of which the address sanitizer makes a report.
-    flags=(--sanitize=address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined)
+    flags=(--sanitize=address "${traps[@]}")
     # What the runtime never gives back is no leak. A plugin and the tests hold the same codec.
-    export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:handle_sigill=1
+    variable=ASAN_OPTIONS
+    options=detect_leaks=0:detect_odr_violation=0:handle_sigill=1
     ;;
 thread)
     path=.build/tsan
@@ -32,18 +33,16 @@ thread)
         flags+=(-Xlinker "--export-dynamic-symbol=__tsan_$name")
     done
     # What memcpy and its like touch it looks at only when asked to.
-    export TSAN_OPTIONS=halt_on_error=1:ignore_interceptors_accesses=0
+    variable=TSAN_OPTIONS
+    options=halt_on_error=1:ignore_interceptors_accesses=0
     ;;
 *) echo "usage: run.sh address|thread [PIECE…]" >&2; exit 64 ;;
 esac
-variable=${sanitizer^^}
-variable=${variable/ADDRESS/ASAN_OPTIONS}
-variable=${variable/THREAD/TSAN_OPTIONS}
-options=${!variable}
 reports=$(realpath -m "$path/reports")
 
-swift build --build-path $path "${flags[@]}" --build-tests 2>&1 | grep -v 'Cannot export local symbol' || exit 1
-names=$(swift test list --skip-build --build-path $path "${flags[@]}" 2>/dev/null)
+swift build -c release --build-path .build/undefined --product coderhost-worker "${traps[@]}"
+swift build --build-path $path "${flags[@]}" --build-tests 2>&1 | sed '/Cannot export local symbol/d'
+names=$(swift test list --skip-build --build-path $path "${flags[@]}" 2>/dev/null | grep '^[A-Za-z]*Tests\.')
 
 # Skips: sanitizer, what matches the name of a test, reason.
 skips=()
@@ -56,21 +55,31 @@ done < <(grep -v -e '^#' -e '^$' Tests/Sanitizers/skipped.tsv)
 
 # A crash that prints a stack of its own would be a second report of the same thing.
 export SWIFT_BACKTRACE=enable=no
-export CODERHOST_WORKER=$worker CODERHOST_TEST_WORKER_PLUGINS=${WORKER_PLUGINS:-$build}
+export CODERHOST_TEST_WORKER_PLUGINS=$plugins
+CODERHOST_WORKER=$(realpath .build/undefined/release/coderhost-worker)
+export CODERHOST_WORKER
 
-# Whether a report would be seen at all.
+# Whether a report would be seen at all: each of these programs is wrong.
 rm -rf "$reports"
+mkdir -p "$reports/self"
+toolchain=$(dirname "$(readlink -f "$(command -v swiftc)")")
+self() { # NAME SOURCE WORD…
+    local name=$1 source=$2
+    "$toolchain/clang" -g "${self_flags[@]}" "Tests/Sanitizers/$source" -o "$reports/self/program"
+    env "$variable=$options:log_path=$reports/self/$name" "$reports/self/program" "${@:3}" 2>/dev/null || true
+    ls "$reports/self/$name".* >/dev/null 2>&1 || { echo "run.sh: nothing reports what is wrong in $source" >&2; exit 69; }
+}
 if [ "$sanitizer" = address ]; then
-    mkdir -p "$reports/self"
-    clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
-    "$clang" -g -fsanitize=address,undefined -fsanitize-trap=undefined Tests/Sanitizers/wrong.c -o "$reports/wrong"
-    for words in '' 'shift'; do
-        ASAN_OPTIONS="$options:log_path=$reports/self/${words:-byte}" "$reports/wrong" $words 2>/dev/null || true
-        ls "$reports/self/${words:-byte}".* >/dev/null 2>&1 \
-            || { echo "run.sh: this toolchain's sanitizer reports nothing" >&2; exit 69; }
-    done
-    rm -r "$reports/self" "$reports/wrong"
+    self_flags=(-fsanitize=address,undefined -fsanitize-trap=undefined)
+    self byte wrong.c
+    self shift wrong.c word
+else
+    # Its runtime knows the queues of Swift's library, and is not to be had without.
+    libraries=$toolchain/../lib/swift/linux
+    self_flags=(-fsanitize=thread "-L$libraries" -ldispatch -lBlocksRuntime "-Wl,-rpath,$libraries")
+    self race race.c
 fi
+rm -r "$reports/self"
 
 # The rest starts no thread, and would take an hour to say so.
 threaded='CoderHostCLITests CoderHostTests CoderPluginKitTests CoderWorkerTests ImageProcessingTests'
