@@ -102,12 +102,11 @@ final class PseudoTerminal {
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | 0x80))
         var arguments = unsafe command.map { unsafe strdup($0) } + [nil]
         // A sanitizer hears there what is no error, and where it reports.
-        let kept = unsafe ["ASAN_OPTIONS", "TSAN_OPTIONS"].compactMap { name in
-            unsafe getenv(name).map { unsafe (name, String(cString: $0)) }
+        var variables = environment
+        for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+            if let value = unsafe getenv(name) { variables[name] = unsafe String(cString: value) }
         }
-        var settings =
-            unsafe environment.merging(kept) { wanted, _ in wanted }
-            .map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        var settings = unsafe variables.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
             unsafe arguments.forEach { unsafe free($0) }
             unsafe settings.forEach { unsafe free($0) }
