@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run build test tsan fuzz prove install uninstall bench clean
+.PHONY: help setup run build test asan tsan fuzz prove install uninstall bench clean
 # Two targets in one command line would be two builds at once.
 .NOTPARALLEL:
 
@@ -32,18 +32,12 @@ test: setup ## set up, build everything with its tests, run them, then the share
 	swift test --skip-build 2>&1 | sed '/^◇/d'
 	@.ci/corpus '$(CORPUS)'
 
-# The sanitizer knows the locks of the C library only; plugins take the rest of what they need from the executable.
-# What memcpy and its like touch it looks at only when asked to.
-TSAN := --sanitize=thread --build-path .build/tsan -Xswiftc -DTHREAD_SANITIZER $(addprefix \
-	-Xlinker --export-dynamic-symbol=__tsan_,external_write ignore_thread_begin ignore_thread_end)
+# A worker is sealed too tightly for these sanitizers: what it loads comes from the release build.
+asan: build ## run the tests under the address and undefined sanitizers (builds everything once more; PIECE=CodecTests)
+	@Tests/Sanitizers/run.sh address $(PIECE)
 
-# A worker is sealed too tightly for a sanitizer: it and what it loads come from the release build.
-tsan: build ## run the tests with many threads under the thread sanitizer (builds everything once more)
-	swift build $(TSAN) --build-tests
-	CODERHOST_WORKER='$(CURDIR)/.build/release/coderhost-worker' \
-	CODERHOST_TEST_WORKER_PLUGINS='$(CURDIR)/.build/release' \
-	TSAN_OPTIONS='halt_on_error=1 ignore_interceptors_accesses=0' swift test $(TSAN) --skip-build --filter \
-		'on many threads|by many|many threads at once|of many inputs|while others decode|however many ask|when it is cancelled'
+tsan: build ## run the tests with threads under the thread sanitizer (builds everything once more; PIECE=CodecTests)
+	@Tests/Sanitizers/run.sh thread $(PIECE)
 
 install: $(if $(wildcard .build/release/coderhost),,build) ## install what is built (builds if nothing is) under PREFIX
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' .ci/install

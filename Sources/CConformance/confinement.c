@@ -156,6 +156,15 @@ static int install(void) {
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
 }
 
+int kit_is_sanitized(void) {
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return 1;
+#endif
+#endif
+    return 0;
+}
+
 static void bound(int which, uint64_t value) {
     struct rlimit limit;
     if (getrlimit(which, &limit) != 0) return;
@@ -168,7 +177,8 @@ static void bound(int which, uint64_t value) {
 int kit_confine(kit_board *board, kit_bounds bounds) {
     noted_on = board;
     bound(RLIMIT_CORE, 0);
-    bound(RLIMIT_DATA, bounds.memory);
+    /* The shadow of the address space counts as memory, and a sanitizer that gets no more ends the process. */
+    if (!kit_is_sanitized()) bound(RLIMIT_DATA, bounds.memory);
     bound(RLIMIT_NOFILE, bounds.descriptors);
     bound(RLIMIT_FSIZE, bounds.file_bytes);
     bound(RLIMIT_CPU, bounds.processor_seconds);

@@ -7,7 +7,7 @@ import Testing
         let verdicts = try Kit.verdicts(["\(Repository.products)/libcoder-\(format).so"])
 
         #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
-        #expect(verdicts.values.filter { $0.word == "passed" }.count >= 55)
+        #expect(verdicts.values.filter { $0.word == "passed" || $0.isUnseen }.count >= 55)
     }
 
     @Test(arguments: PluginBuilder.Edition.allCases)

@@ -38,6 +38,8 @@ enum Kit {
         var signal: String?
 
         var isBad: Bool { word != "passed" && word != "skipped" }
+        /// What the kit cannot see with a sanitizer in it (`make asan`).
+        var isUnseen: Bool { word == "skipped" && what.contains("sanitizer of this kit") }
     }
 
     /// Plugins that tests build, each once in a process.

@@ -29,7 +29,7 @@ public enum Repository {
 }
 
 /// A sanitizer needs system calls and address space that a worker is not given. Where the tests are built for one, the
-/// environment names a worker and plugins that are not (`make tsan`).
+/// environment names a worker and plugins that are not (`make asan tsan`).
 extension Repository {
     public static var worker: String { named("CODERHOST_WORKER") ?? "\(products)/coderhost-worker" }
     /// The folder of the plugins that workers load.

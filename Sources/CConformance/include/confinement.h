@@ -15,6 +15,9 @@ typedef struct kit_bounds {
     uint64_t processor_seconds;
 } kit_bounds;
 
+/* 1 where this program was built with a sanitizer, which needs more than a sealed process is given. */
+int kit_is_sanitized(void);
+
 /*
  * Bounds this process and has the kernel refuse what a plugin never needs: other processes, sockets, writing to files.
  * What is refused is noted on the board. 0, or -1 where the kernel has no filters.

@@ -74,6 +74,7 @@ enum IsolationChecks {
     /// A host that knows only the plugin's folder, with or without workers.
     private static func host(_ workshop: Workshop) throws(Stop) -> CoderHost {
         guard let slash = workshop.path.lastIndex(of: "/") else { throw .skip("it stands in no folder") }
+        if ProcessState.isSanitized { throw .skip("a sealed process has no room for the sanitizer of this kit") }
         guard ProcessImage.companion("coderhost-worker") != nil else { throw .skip("no worker found") }
         var configuration = HostConfiguration(
             directories: [.init(String(workshop.path[..<slash]), origin: .argument)], administrationDirectories: [],

@@ -101,7 +101,12 @@ final class PseudoTerminal {
         // glibc: POSIX_SPAWN_SETSID
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | 0x80))
         var arguments = unsafe command.map { unsafe strdup($0) } + [nil]
-        var settings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        // A sanitizer hears there what is no error, and where it reports.
+        var variables = environment
+        for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+            if let value = unsafe getenv(name) { variables[name] = unsafe String(cString: value) }
+        }
+        var settings = unsafe variables.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer {
             unsafe arguments.forEach { unsafe free($0) }
             unsafe settings.forEach { unsafe free($0) }
