@@ -6,10 +6,11 @@ import ImageProcessing
 enum StoredPicture {
     /// Decodes the bytes of a file as the options say.
     ///
+    /// - Parameter running: is told of the session, so that it can be ended.
     /// - Throws: what is wrong with them.
     static func decode(
         _ source: ImageSource, _ options: LoadOptions, scaleFactor: Double, extended: [UInt8]?,
-        _ coders: CodersManager
+        _ coders: CodersManager, _ running: SessionBox? = nil
     ) throws(CoderError) -> LoadedImage {
         func loaded(_ content: LoadedImage.Content, _ format: ImageFormat) -> LoadedImage {
             LoadedImage(
@@ -20,6 +21,7 @@ enum StoredPicture {
         if options.kind != .animated {
             let still = try coders.withSession(source, options.decode, forcing: coder) {
                 session throws(CoderError) -> LoadedImage? in
+                running?.hold(session.context)
                 coder = session.coder.id
                 if !wantsStill, isAnimated(session) { return nil }
                 return loaded(.still(try session.decodeImage(options.decode)), session.format)

@@ -18,7 +18,8 @@ final class Decoding: Sendable {
         _ source: ImageSource, _ options: LoadOptions, _ urgency: LoadUrgency
     ) async throws(CoderError) -> LoadedImage {
         try await run(urgency) { [coders] session throws(CoderError) in
-            try Self.decode(source, options, coders, session)
+            try StoredPicture.decode(
+                source, options, scaleFactor: options.scaleFactor ?? 1, extended: nil, coders, session)
         }
     }
 
@@ -40,27 +41,6 @@ final class Decoding: Sendable {
                 throw CoderError(.misuse, "\(error)")
             }
         }
-    }
-
-    private static func decode(
-        _ source: ImageSource, _ options: LoadOptions, _ coders: CodersManager, _ running: SessionBox
-    ) throws(CoderError) -> LoadedImage {
-        let isStill = options.kind == .still || options.decode.firstFrameOnly
-        var still: LoadedImage?
-        if options.kind != .animated || isStill {
-            still = try coders.withSession(source, options.decode, forcing: options.coder) {
-                session throws(CoderError) -> LoadedImage? in
-                running.hold(session.context)
-                if session.info.isAnimated, !isStill { return nil }
-                return LoadedImage(
-                    .still(try session.decodeImage(options.decode)), format: session.format, options: options.decode)
-            }
-        }
-        if let still { return still }
-        let animation = try AnimatedImage(source, manager: coders, options.decode, forcing: options.coder)
-        if let problem = animation.problem, animation.frameCount == 0 { throw problem }
-        if options.preloadsAllFrames { try animation.preloadAllFrames() }
-        return LoadedImage(.animated(animation), format: animation.format, options: options.decode)
     }
 }
 

@@ -244,13 +244,14 @@ extension ImageManager {
         let facts = attributes(recipe, picture.response)
         let data = picture.source.map { $0.bytes(0..<$0.count) }
         let manager = configuration.coders
+        let animationFormat = configuration.animationFormat
         let urgency = LoadUrgency(.veryLow)
         let work: @Sendable () async -> Void = { [decoding] in
             let bytes = try? await decoding.run(urgency) { _ throws(CoderError) -> [UInt8]? in
                 if let serializer = recipe.serializer {
                     return try serializer(image, recipe.isOriginal ? data : nil, recipe.url)
                 }
-                return try ResultEncoding.bytes(of: image, options, manager)
+                return try StoredPicture.encode(image, options, animationFormat: animationFormat, manager)
             }
             guard let bytes else { return }
             try? await cache.store(

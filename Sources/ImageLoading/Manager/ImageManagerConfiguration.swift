@@ -21,6 +21,8 @@ public struct ImageManagerConfiguration: Sendable {
     public var failureSeconds = 600
     /// URLs that are remembered as failed at most; the oldest are forgotten first.
     public var maxFailures = 10_000
+    /// What an animation is stored as whose own format cannot be written.
+    public var animationFormat: ImageFormat = "gif"
     /// Pictures that are decoded at the same time; nil = as many as there are processors.
     public var maxDecodes: Int?
 

@@ -58,6 +58,7 @@ import Testing
         "waitsForStore": nil, "encode": nil, "storeFormat": nil, "cache": nil, "originalCache": nil, "loader": nil,
         "keyFilter": nil, "serializer": nil, "headers": nil, "requestModifier": nil, "responseModifier": nil,
         "decryptor": nil, "credential": nil, "allowsInvalidCertificates": nil, "handlesCookies": nil, "userInfo": nil,
+        "alternatives": nil,
     ]
 
     private func fields(of value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }

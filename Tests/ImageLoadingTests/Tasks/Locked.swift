@@ -18,7 +18,7 @@ final class Count: Sendable {
 }
 
 /// What work waits for until a test opens it.
-final class Gate: Sendable {
+final class Switch: Sendable {
     private let open = Atomic<Bool>(false)
 
     var isOpen: Bool {

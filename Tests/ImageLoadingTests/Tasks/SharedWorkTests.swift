@@ -11,7 +11,7 @@ import Testing
     @Test func `is done once for all who want it at the same time, and anew after that`() async throws {
         let work = Work()
         let runs = Count()
-        let gate = Gate()
+        let gate = Switch()
         for round in 1...3 {
             gate.isOpen = false
             try await withThrowingTaskGroup(of: Int.self) { group in
