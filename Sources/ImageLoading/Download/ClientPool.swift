@@ -14,6 +14,7 @@ final class ClientPool: Sendable {
         var address: IPAddress
         /// Whether the host is a name, so that the client has to be told the address.
         var isName: Bool
+        var usesTLS = false
         var allowsInvalidCertificates: Bool
     }
 
@@ -129,6 +130,9 @@ final class ClientPool: Sendable {
             decompression: .enabled(limit: settings.maxDecompressed > 0 ? .size(settings.maxDecompressed) : .none))
         if key.isName { configuration.dnsOverride = [key.host: key.address.description] }
         configuration.httpVersion = .http1Only
+        if key.isName, key.usesTLS, !key.allowsInvalidCertificates {
+            configuration.http1_1ConnectionDebugInitializer = { PeerName.check(key.host, $0) }
+        }
         // The line in front of the downloader is what limits connections.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096
         configuration.connectionPool.retryConnectionEstablishment = false

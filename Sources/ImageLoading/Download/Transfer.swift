@@ -138,7 +138,7 @@ struct Transfer: Sendable {
         for address in addresses.prefix(6) {
             let place = ClientPool.Key(
                 host: hop.address.host, address: address, isName: hop.address.address == nil,
-                allowsInvalidCertificates: key.allowsInvalidCertificates)
+                usesTLS: hop.address.scheme == .https, allowsInvalidCertificates: key.allowsInvalidCertificates)
             // A kept connection that the server has closed meanwhile deserves another one.
             for _ in 0..<2 {
                 let current = hop

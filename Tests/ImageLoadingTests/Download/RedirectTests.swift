@@ -112,6 +112,15 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Transfers over TLS` {
+    @Test(arguments: [
+        ("a.test", "a.test", true), ("a.b.test", "*.b.test", true), ("b.test", "*.b.test", false),
+        ("a.a.b.test", "*.b.test", false), ("a.test", "*.test", false), ("a.b.test", "a*.b.test", false),
+        ("a.b.test", "*", false), (".b.test", "*.b.test", false), ("a.test", "b.test", false),
+    ])
+    func `take a certificate for its names alone`(host: String, name: String, matches: Bool) {
+        #expect(PeerName.matches(host, name) == matches)
+    }
+
     @Test func `need a certificate that is trusted`() async throws {
         try await withServer(tls: true) { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
