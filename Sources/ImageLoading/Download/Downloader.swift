@@ -87,6 +87,9 @@ public final class Downloader: ImageLoading {
     /// Different pictures that somebody waits for.
     public var count: Int { work.count }
 
+    /// Everybody who waits for a picture.
+    public var callers: Int { work.callers }
+
     /// Ends everything; everybody who waits gets `.cancelled`.
     public func cancelAll() { work.cancelAll() }
 

@@ -72,6 +72,11 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
     /// Pieces of work that are being done.
     var count: Int { nodes.withLock { $0.count } }
 
+    /// Everybody who waits.
+    var callers: Int {
+        nodes.withLock { Array($0.values) }.reduce(0) { sum, node in sum + node.state.withLock { $0.waiters.count } }
+    }
+
     /// Joins the work for `key`, or begins it.
     ///
     /// - Parameters:

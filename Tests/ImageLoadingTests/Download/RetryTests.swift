@@ -46,7 +46,7 @@ import Testing
     @Test func `go on with what has arrived`() async throws {
         let picture = pattern(9000)
         try await withServer({ $0.retry = Self.quick(9) }) { server, downloader async throws in
-            server.on("/a") { .ranges(picture, for: $0).reset(after: 4000) }
+            server.on("/a") { .ranges(picture, for: $0).cut(after: 4000) }
 
             #expect(try await downloader.bytes(server.url("/a")) == picture)
             #expect(server.requests.map(\.rangeStart) == [nil, 4000, 8000])
