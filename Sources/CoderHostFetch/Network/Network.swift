@@ -112,7 +112,7 @@ final class Network: Sendable {
             error.hint =
                 (isNear ? "--allow-private for this machine and its networks, or " : "")
                 + "--allow-host HOST, if it can be trusted"
-        case .limitExceeded where error.limit?.name == "input":
+        case .limitExceeded where ["input", "download"].contains(error.limit?.name):
             error.hint = "raise it with --max-bytes SIZE if the source is trusted"
         case .invalidURL where error.hint == nil:
             error.hint = "write it like https://example.org/photo.jpg"

@@ -156,13 +156,12 @@ extension ImageManager {
             send(.progress(received: progress.received, expected: progress.expected))
             looks?.look(progress, urgency, send)
         }
-        let preview = await looks?.end() ?? nil
         switch file.content {
         case .notModified: return .notModified
         case .image(let image):
             return .picture(StagePicture(image: image, tier: file.tier, response: file.response))
         case .source(let source):
-            var image = preview
+            var image = await looks?.end(source)
             if image == nil { image = try await decoding.decode(source, recipe.options, urgency) }
             return .picture(
                 StagePicture(image: image!, source: source, tier: file.tier, response: file.response))

@@ -23,7 +23,7 @@ final class ProgressiveDecoding: Sendable {
         var next = ContinuousClock.now
     }
 
-    private let source: ImageSource
+    let source: ImageSource
     private let coders: CodersManager
     private let options: LoadOptions
     private let state: Mutex<State>

@@ -26,11 +26,13 @@ final class ProgressiveLooks: Sendable {
         _ progress: LoadProgress, _ urgency: LoadUrgency, _ send: @escaping @Sendable (LoadEvent) -> Void
     ) {
         // What is decrypted or complete is not looked at in parts.
-        guard recipe.options.decryptor == nil, !progress.source.isComplete else { return }
+        guard recipe.options.decryptor == nil, progress.isReadable, !progress.source.isComplete else { return }
         let progressive = state.withLock { state -> ProgressiveDecoding? in
             if state.isOver { return nil }
-            if state.progressive == nil {
+            // A transfer that began anew has another source.
+            if state.progressive?.source !== progress.source {
                 state.progressive = ProgressiveDecoding(progress.source, coders, recipe.options)
+                state.seen = 0
             }
             let step = recipe.options.minimumProgressInterval * Double(progress.expected ?? 0)
             guard state.seen == 0 || Double(progress.received - state.seen) >= step else { return nil }
@@ -48,12 +50,14 @@ final class ProgressiveLooks: Sendable {
     }
 
     /// No more looks; the picture, where they have drawn all of it.
-    func end() async -> LoadedImage? {
+    func end(_ source: ImageSource?) async -> LoadedImage? {
         let progressive = state.withLock { state in
             state.isOver = true
             return state.progressive
         }
-        guard let progressive else { return nil }
+        // A loader may hand over a copy of what it let grow.
+        guard let progressive, let source, progressive.source.isComplete, progressive.source.count == source.count
+        else { return nil }
         return try? await decoding.run(LoadUrgency(.high)) { _ throws(CoderError) in progressive.finish() }
     }
 }

@@ -49,10 +49,10 @@ enum CacheBench {
 final class ScriptedDisk: DiskCaching {
     private let entries = Mutex<[String: CachedData]>([:])
     private let calls = Mutex<[String]>([])
-    private let gate: Gate?
+    private let gate: Turnstile?
     private let failure: CoderError?
 
-    init(gate: Gate? = nil, failure: CoderError? = nil) {
+    init(gate: Turnstile? = nil, failure: CoderError? = nil) {
         self.gate = gate
         self.failure = failure
     }

@@ -11,10 +11,10 @@ import Testing
     private final class SimpleCache: ImageCaching {
         let images = Mutex<[String: LoadedImage]>([:])
         let entries = Mutex<[String: CachedData]>([:])
-        private let gate: Gate?
+        private let gate: Turnstile?
         private let failure: CoderError?
 
-        init(gate: Gate? = nil, failure: CoderError? = nil) {
+        init(gate: Turnstile? = nil, failure: CoderError? = nil) {
             self.gate = gate
             self.failure = failure
         }
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func `does not wait for a cache that counts less, once it has an answer`() async throws {
-        let gate = Gate()
+        let gate = Turnstile()
         let slow = SimpleCache(gate: gate)
         let manager = CachesManager([slow, high])
         manager.policies.query = .concurrent

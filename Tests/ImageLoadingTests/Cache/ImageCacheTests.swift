@@ -238,7 +238,7 @@ import Testing
     // MARK: Coalescing and cancelling
 
     @Test func `reads and decodes once what many want at the same time`() async throws {
-        let gate = Gate()
+        let gate = Turnstile()
         let disk = ScriptedDisk(gate: gate)
         let cache = ImageCache(disk: disk, coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
@@ -256,7 +256,7 @@ import Testing
     }
 
     @Test func `looks into memory once more before it decodes`() async throws {
-        let gate = Gate()
+        let gate = Turnstile()
         let cache = ImageCache(disk: ScriptedDisk(gate: gate), coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
         async let query = cache.query("f.png")
@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test func `answers a query that is cancelled, once and at once (S-15)`() async throws {
-        let gate = Gate()
+        let gate = Turnstile()
         let cache = ImageCache(disk: ScriptedDisk(gate: gate), coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
         let answers = Mutex(0)
@@ -292,7 +292,7 @@ import Testing
     }
 
     @Test func `answers the others when one of two cancels`() async throws {
-        let gate = Gate()
+        let gate = Turnstile()
         let cache = ImageCache(disk: ScriptedDisk(gate: gate), coders: coders)
         try await cache.store(CachedData(png), for: "f.png")
         let first = Task { try await cache.query("f.png") }

@@ -3,7 +3,7 @@ import ImageProcessing
 import Synchronization
 
 /// Holds threads up until a test opens it.
-final class Gate: Sendable {
+final class Turnstile: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let state = Mutex((isOpen: false, count: 0, arrivals: [CheckedContinuation<Void, Never>]()))
 
