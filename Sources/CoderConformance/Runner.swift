@@ -23,11 +23,14 @@ final class Runner {
     /// cannot see memory grow.
     private static let optional = ["lifecycle.encode", "memory.growth"]
 
+    private func isMissing(_ need: String) -> Bool {
+        guard let verdict = verdicts[need], verdict != .passed else { return false }
+        return verdict != .skipped || !Self.optional.contains(need)
+    }
+
     func run(_ check: Check) -> CheckResult {
         var result = CheckResult(check: check, verdict: .passed)
-        if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
-            !(Self.optional.contains(missing) && verdicts[missing] == .skipped)
-        {
+        if let missing = check.needs.first(where: isMissing) {
             result.verdict = .skipped
             result.what =
                 verdicts[missing] == .skipped

@@ -65,7 +65,7 @@ mkdir -p "$reports/self"
 toolchain=$(dirname "$(readlink -f "$(command -v swiftc)")")
 self() { # NAME SOURCE WORD…
     local name=$1 source=$2
-    "$toolchain/clang" -g "${self_flags[@]}" "Tests/Sanitizers/$source" -o "$reports/self/program"
+    "$toolchain/clang" -g -fuse-ld=lld "${self_flags[@]}" "Tests/Sanitizers/$source" -o "$reports/self/program"
     env "$variable=$options:log_path=$reports/self/$name" "$reports/self/program" "${@:3}" 2>/dev/null || true
     ls "$reports/self/$name".* >/dev/null 2>&1 || { echo "run.sh: nothing reports what is wrong in $source" >&2; exit 69; }
 }
