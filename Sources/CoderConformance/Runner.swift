@@ -22,15 +22,22 @@ final class Runner {
 
     private static let loading = "lifecycle.load"
 
+    /// What may be skipped without taking along what builds on it: a plugin need not encode, and a kit with a sanitizer
+    /// cannot see memory grow.
+    private static let optional = ["lifecycle.encode", "memory.growth"]
+
+    private func isMissing(_ need: String) -> Bool {
+        guard let verdict = verdicts[need], verdict != .passed else { return false }
+        return verdict != .skipped || !Self.optional.contains(need)
+    }
+
     func run(_ check: Check) -> CheckResult {
         var result = CheckResult(check: check, verdict: .passed)
         if !check.isStatic, check.id != Self.loading, verdicts[Self.loading]?.isBad == true {
             // What goes wrong there goes wrong in every process that begins so: it is told once.
             result.verdict = .skipped
             result.what = "it does not load"
-        } else if let missing = check.needs.first(where: { verdicts[$0].map { $0 != .passed } ?? false }),
-            !(missing == "lifecycle.encode" && verdicts[missing] == .skipped)
-        {
+        } else if let missing = check.needs.first(where: isMissing) {
             result.verdict = .skipped
             result.what =
                 verdicts[missing] == .skipped

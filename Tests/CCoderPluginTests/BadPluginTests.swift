@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The plugins under `Tests/ThirdParty/bad`, as far as they can be judged from outside.
-@Suite(.timeLimit(.minutes(15))) struct `Bad plugins` {
+@Suite(.timeLimit(.minutes(40))) struct `Bad plugins` {
     struct Sample: Sendable, CustomTestStringConvertible {
         var source: String
         var flags: [String] = []

@@ -36,7 +36,7 @@ struct Dialect: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Contract header` {
+@Suite(.timeLimit(.minutes(40))) struct `Contract header` {
     @Test(arguments: Dialect.all, Headers.all)
     func `compiles alone without a warning`(dialect: Dialect, header: String) throws {
         let source = "#include \"\(header)\"\n"

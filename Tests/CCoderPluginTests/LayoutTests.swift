@@ -2,7 +2,7 @@ import CCoderPlugin
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Layout of the contract` {
+@Suite(.timeLimit(.minutes(40))) struct `Layout of the contract` {
     /// Where C says each field stands, read from the file whose assertions the C compiler checks.
     static let frozen: [String: Int] = {
         var figures: [String: Int] = [:]

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Manifest note` {
+@Suite(.timeLimit(.minutes(40))) struct `Manifest note` {
     /// JSON of every length modulo 4, as the note pads to 4.
     static let texts = ["{ }", "{  }", "{   }", "{    }", "{ \\\"name\\\": \\\"K\\303\\244se\\\" }"]
 

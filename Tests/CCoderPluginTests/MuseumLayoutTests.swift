@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What was laid down by each minor, and what the header of today makes of it.
-@Suite(.timeLimit(.minutes(15))) struct `Kept layouts` {
+@Suite(.timeLimit(.minutes(40))) struct `Kept layouts` {
     static let museum = "\(Repository.root)/Tests/Museum"
     static let minors = Array(0...Int(CPI_ABI_MINOR))
 

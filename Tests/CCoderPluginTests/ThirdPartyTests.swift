@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The coder of somebody who has only the header, run by a host that has only the header.
-@Suite(.timeLimit(.minutes(15))) struct `A coder from outside` {
+@Suite(.timeLimit(.minutes(40))) struct `A coder from outside` {
     typealias Edition = PluginBuilder.Edition
 
     /// 9 x 2 pixels with every operation, taken from the description of the format by hand.

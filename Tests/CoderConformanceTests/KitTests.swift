@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoderConformance
 
-@Suite(.timeLimit(.minutes(15))) struct `The conformance kit` {
+@Suite(.timeLimit(.minutes(40))) struct `The conformance kit` {
     private static let farbfeld = "\(Repository.products)/libcoder-farbfeld.so"
 
     @Test func `quotes the contract word for word`() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Command lines and files that somebody broke the command with once.
-@Suite(.timeLimit(.minutes(15))) struct `What broke it once` {
+@Suite(.timeLimit(.minutes(40))) struct `What broke it once` {
     @Test func `an input of a batch is not replaced before its turn`() throws {
         let place = TemporaryDirectory()
         let png = readFile(Repository.fixture("pictures/f.png"))!

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command bench` {
+@Suite(.timeLimit(.minutes(40))) struct `The command bench` {
     let place = TemporaryDirectory()
 
     private func bench(_ words: String..., path: String? = nil) throws -> CommandResult {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command compare` {
+@Suite(.timeLimit(.minutes(40))) struct `The command compare` {
     let place = TemporaryDirectory()
 
     private func compare(_ words: String..., input: [UInt8] = []) throws -> CommandResult {

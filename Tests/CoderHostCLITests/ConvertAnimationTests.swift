@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command convert with animations` {
+@Suite(.timeLimit(.minutes(40))) struct `The command convert with animations` {
     let place = TemporaryDirectory()
 
     private func convert(_ words: String...) throws -> CommandResult {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `convert` does to pixels on the way.
-@Suite(.timeLimit(.minutes(15))) struct `Changes in convert` {
+@Suite(.timeLimit(.minutes(40))) struct `Changes in convert` {
     let place = TemporaryDirectory()
 
     init() throws {

@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command convert` {
+@Suite(.timeLimit(.minutes(40))) struct `The command convert` {
     let place = TemporaryDirectory()
 
     /// Copies pictures into the test's folder.
@@ -313,7 +313,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Options that contradict` {
+@Suite(.timeLimit(.minutes(40))) struct `Options that contradict` {
     @Test func `are refused`() throws {
         let result = try Tool.run(
             "convert", Repository.fixture("pictures/three-frames.gif"), "-o", "/dev/null", "-f", "png", "--frame", "1",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What becomes of pictures where kernel, container or a limit keep parts of the sandbox from the host.
-@Suite(.timeLimit(.minutes(15))) struct `A sandbox that is denied in part` {
+@Suite(.timeLimit(.minutes(40))) struct `A sandbox that is denied in part` {
     let place = TemporaryDirectory()
 
     /// A word of `deny-calls.c`, and the mechanisms that go with it.

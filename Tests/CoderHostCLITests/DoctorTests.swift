@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import ImageProcessing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command doctor` {
+@Suite(.timeLimit(.minutes(40))) struct `The command doctor` {
     @Test func `finds nothing wrong with what was built`() throws {
         let result = try Tool.run("doctor")
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `frames` says about files that are damaged, mixed or lose something on the way.
-@Suite(.timeLimit(.minutes(15))) struct `What the command frames tells` {
+@Suite(.timeLimit(.minutes(40))) struct `What the command frames tells` {
     let place = TemporaryDirectory()
 
     private func frames(_ words: String...) throws -> CommandResult {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command frames, there and back` {
+@Suite(.timeLimit(.minutes(40))) struct `The command frames, there and back` {
     let place = TemporaryDirectory()
 
     private func frames(_ words: String...) throws -> CommandResult {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is looked at before the first picture is written.
-@Suite(.timeLimit(.minutes(15))) struct `The pictures of frames extract` {
+@Suite(.timeLimit(.minutes(40))) struct `The pictures of frames extract` {
     let place = TemporaryDirectory()
 
     init() { place.write(Fixture.named("pictures/three-frames.gif").bytes, to: "a.gif") }
@@ -64,7 +64,7 @@ import Testing
 }
 
 /// Durations and plays of `frames assemble`.
-@Suite(.timeLimit(.minutes(15))) struct `The times of frames assemble` {
+@Suite(.timeLimit(.minutes(40))) struct `The times of frames assemble` {
     let place = TemporaryDirectory()
 
     init() {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command frames` {
+@Suite(.timeLimit(.minutes(40))) struct `The command frames` {
     let place = TemporaryDirectory()
     private let animation = Repository.fixture("apng/three-frames.png")
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The pictures of an animation to be` {
+@Suite(.timeLimit(.minutes(40))) struct `The pictures of an animation to be` {
     let place = TemporaryDirectory()
 
     private func frames(_ words: String...) throws -> CommandResult {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Help` {
+@Suite(.timeLimit(.minutes(40))) struct `Help` {
     static let commands = [
         "list", "info", "convert", "thumbnail", "compare", "frames", "play", "progressive", "bench", "plugin",
         "quarantine", "doctor", "fetch", "cache",

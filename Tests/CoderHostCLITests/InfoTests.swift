@@ -2,7 +2,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command info` {
+@Suite(.timeLimit(.minutes(40))) struct `The command info` {
     static let pictures = "\(Repository.root)/Fixtures/pictures"
 
     /// What the issue of the command promises, in this order.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ImageProcessing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command list` {
+@Suite(.timeLimit(.minutes(40))) struct `The command list` {
     static let plugins = ["farbfeld", "gif", "heif", "jpeg", "png", "webp"]
 
     @Test func `shows every plugin beside the command with its status and file`() throws {

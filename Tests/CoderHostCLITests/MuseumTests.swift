@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Plugins as they were built against each minor, in the host of today.
-@Suite(.timeLimit(.minutes(15))) struct `A plugin of an older minor` {
+@Suite(.timeLimit(.minutes(40))) struct `A plugin of an older minor` {
     struct Exhibit: Sendable, CustomTestStringConvertible {
         var minor: String
         var source: String

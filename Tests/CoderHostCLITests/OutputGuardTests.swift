@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What no command may do: write over what it reads, or over what it has just written.
-@Suite(.timeLimit(.minutes(15))) struct `Files that a command must not touch` {
+@Suite(.timeLimit(.minutes(40))) struct `Files that a command must not touch` {
     let place = TemporaryDirectory()
     private let gif = Fixture.named("pictures/three-frames.gif").bytes
     private let timing = #"{"loop_count": 0, "frames": [{"file": "f.png", "duration": [1, 25]}]}"#

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Whatever ends a command, and wherever: an output is absent, old or complete, and nothing lies about.
-@Suite(.timeLimit(.minutes(15))) struct `Outputs` {
+@Suite(.timeLimit(.minutes(40))) struct `Outputs` {
     let place = TemporaryDirectory()
 
     /// Root can take a file system away from one process; nobody else can, and not in every container.

@@ -18,7 +18,7 @@ struct TemplateLanguage: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `A new plugin` {
+@Suite(.timeLimit(.minutes(40))) struct `A new plugin` {
     let place = TemporaryDirectory()
 
     private func files(_ folder: String) throws -> [String] {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command plugin` {
+@Suite(.timeLimit(.minutes(40))) struct `The command plugin` {
     /// A home with a plugin in a folder that everybody can write.
     private struct Home {
         let place = TemporaryDirectory()

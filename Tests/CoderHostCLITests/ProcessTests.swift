@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ImageProcessing
 
-@Suite(.timeLimit(.minutes(15))) struct `The process` {
+@Suite(.timeLimit(.minutes(40))) struct `The process` {
     let place = TemporaryDirectory()
     private let picture = Fixture.named("pictures/f.png")
 

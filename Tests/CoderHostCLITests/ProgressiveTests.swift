@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command progressive` {
+@Suite(.timeLimit(.minutes(40))) struct `The command progressive` {
     let place = TemporaryDirectory()
 
     private func progressive(_ fixture: String, _ words: String...) throws -> CommandResult {

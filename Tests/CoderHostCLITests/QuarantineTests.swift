@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoderHost
 
-@Suite(.timeLimit(.minutes(15))) struct `The command quarantine` {
+@Suite(.timeLimit(.minutes(40))) struct `The command quarantine` {
     /// A home in which a plugin has crashed.
     private struct Home {
         let place = TemporaryDirectory()

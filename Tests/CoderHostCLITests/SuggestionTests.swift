@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Suggestions` {
+@Suite(.timeLimit(.minutes(40))) struct `Suggestions` {
     static let slips: [(words: [String], suggestion: String, status: Int32)] = [
         (["lits"], "list", 64),
         (["help", "convrt"], "convert", 64),

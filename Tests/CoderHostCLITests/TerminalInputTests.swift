@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoderHostCLI
 
-@Suite(.timeLimit(.minutes(15))) struct `What a terminal sends` {
+@Suite(.timeLimit(.minutes(40))) struct `What a terminal sends` {
     static let inputs: [(text: String, events: [InputEvent])] = [
         ("a ", [.key(.character(0x61)), .key(.character(0x20))]),
         ("\u{1B}[C\u{1B}[D\u{1B}OC\u{1B}OD", [.key(.right), .key(.left), .key(.right), .key(.left)]),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoderHostCLI
 
-@Suite(.timeLimit(.minutes(15))) struct `Fitting a picture into a window` {
+@Suite(.timeLimit(.minutes(40))) struct `Fitting a picture into a window` {
     static let layouts: [(PixelSize, PictureProtocol, TerminalSize, Double, size: PixelSize, corner: [Int])] = [
         // A unit is half a cell of 8x16: square.
         (PixelSize(40, 20), .blocks, TerminalSize(columns: 80, rows: 24), 1, PixelSize(40, 20), [20, 6]),
@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Scaling for a terminal` {
+@Suite(.timeLimit(.minutes(40))) struct `Scaling for a terminal` {
     private func buffer(_ width: Int, _ pixels: [[UInt8]], _ format: PixelFormat = .rgba8) throws -> PixelBuffer {
         let result = try PixelBuffer(size: PixelSize(width, pixels.count / width), format: format)
         let bytes = pixels.flatMap { $0 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHostCLI
 
-@Suite(.timeLimit(.minutes(15))) struct `Pictures for terminals` {
+@Suite(.timeLimit(.minutes(40))) struct `Pictures for terminals` {
     /// Every pixel another colour.
     private func smooth(_ width: Int, _ height: Int) -> Raster {
         var raster = Raster(width: width, height: height)

@@ -130,7 +130,7 @@ private final class FakeConsole: PlaybackConsole {
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Playback` {
+@Suite(.timeLimit(.minutes(40))) struct `Playback` {
     private func player(_ console: FakeConsole, _ change: (inout PlaybackOptions) -> Void = { _ in }) -> Player {
         var options = PlaybackOptions()
         change(&options)

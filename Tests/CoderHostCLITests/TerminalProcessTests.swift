@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Playing in a terminal` {
+@Suite(.timeLimit(.minutes(40))) struct `Playing in a terminal` {
     static let variables = [
         "PATH": "/usr/bin:/bin", "HOME": Tool.nowhere.path, "TERM": "xterm-256color", "LANG": "C.UTF-8",
         "COLORTERM": "truecolor",

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The command thumbnail` {
+@Suite(.timeLimit(.minutes(40))) struct `The command thumbnail` {
     let place = TemporaryDirectory()
 
     private func put(_ names: String...) throws {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `A running list --watch` {
+@Suite(.timeLimit(.minutes(40))) struct `A running list --watch` {
     /// Starts the command in the background and offers `expect TEXT`, which waits until the output has it.
     private static let start = """
         mkdir plugins

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-@Suite(.timeLimit(.minutes(15))) struct `Coder ranking` {
+@Suite(.timeLimit(.minutes(40))) struct `Coder ranking` {
     /// A coder with everything that counts.
     struct Entry: Sendable {
         var id: String

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Coders manager` {
+@Suite(.timeLimit(.minutes(40))) struct `Coders manager` {
     /// A plugin that answers as told, before a good one.
     private func folder(_ answer: String) throws -> TemporaryDirectory {
         let folder = TemporaryDirectory()

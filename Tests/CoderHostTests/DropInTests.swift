@@ -6,7 +6,7 @@ import Testing
 @testable import CoderHost
 
 /// Files that come, change and go while a host runs.
-@Suite(.timeLimit(.minutes(15))) struct `A folder that changes` {
+@Suite(.timeLimit(.minutes(40))) struct `A folder that changes` {
     private let red = ["-DCOLOR=0xff0000"]
     private let green = ["-DCOLOR=0x00ff00"]
 

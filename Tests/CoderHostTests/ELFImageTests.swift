@@ -2,7 +2,7 @@ import CoderHost
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Reading a shared object` {
+@Suite(.timeLimit(.minutes(40))) struct `Reading a shared object` {
     @Test func `finds notes, libraries and symbols`() throws {
         let folder = TemporaryDirectory()
         let path = try BuiltPlugin.put("claims-formats", into: folder)

@@ -5,7 +5,7 @@ import ImageProcessing
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `File sink` {
+@Suite(.timeLimit(.minutes(40))) struct `File sink` {
     private let folder = TemporaryDirectory()
 
     private func names() throws -> [String] {

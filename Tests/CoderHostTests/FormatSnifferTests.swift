@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Format sniffer` {
+@Suite(.timeLimit(.minutes(40))) struct `Format sniffer` {
     struct Sample: Sendable, CustomTestStringConvertible {
         var rule: String
         var head: [UInt8]

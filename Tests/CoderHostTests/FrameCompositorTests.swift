@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-@Suite(.timeLimit(.minutes(15))) struct `Frame compositor` {
+@Suite(.timeLimit(.minutes(40))) struct `Frame compositor` {
     typealias Frame = ScriptedCoder.Frame
 
     static let red: [UInt8] = [255, 0, 0, 255]

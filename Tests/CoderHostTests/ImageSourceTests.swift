@@ -4,7 +4,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Image source` {
+@Suite(.timeLimit(.minutes(40))) struct `Image source` {
     private let folder = TemporaryDirectory()
 
     @Test(arguments: [0, 1, 4095, 65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 3 << 20]) func `reads a whole file`(

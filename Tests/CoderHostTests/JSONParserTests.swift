@@ -2,7 +2,7 @@ import CoderHost
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `JSON parser` {
+@Suite(.timeLimit(.minutes(40))) struct `JSON parser` {
     @Test(
         arguments: [
             ("null", .null), (" [ ] ", .array([])), ("{}", .object([])), ("-12", .integer(-12)), ("1.5e2", .real(150)),

@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Libraries of plugins` {
+@Suite(.timeLimit(.minutes(40))) struct `Libraries of plugins` {
     @Test func `are named when they are missing`() throws {
         let folder = TemporaryDirectory()
         try PluginBuilder.buildMissingLibrary(into: folder.path)

@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Limits` {
+@Suite(.timeLimit(.minutes(40))) struct `Limits` {
     static let huge = Fixture.bad.filter { $0.name.contains("header-65535x65535") }
 
     @Test func `are tried with a huge header of every format that can have one`() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-@Suite(.timeLimit(.minutes(15))) struct `Traps for the loader` {
+@Suite(.timeLimit(.minutes(40))) struct `Traps for the loader` {
     @Test func `a needed library that is a FIFO or a device is not found, and not opened`() throws {
         let place = TemporaryDirectory()
         let fifo = place.file("needed")

@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Netpbm` {
+@Suite(.timeLimit(.minutes(40))) struct `Netpbm` {
     static let formats: [ImageFormat] = ["pam", "pnm", "pbm", "pgm", "ppm", "netpbm"]
     static let valid = Fixture.valid.filter { formats.contains($0.format) }
     static let bad = Fixture.bad.filter { formats.contains($0.format) || $0.name.hasPrefix("netpbm/") }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Trust in places` {
+@Suite(.timeLimit(.minutes(40))) struct `Trust in places` {
     struct Place: Sendable, CustomTestStringConvertible {
         var command: [String]
         /// Below the temporary folder; empty for the folder itself.

@@ -4,7 +4,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Plugin discovery` {
+@Suite(.timeLimit(.minutes(40))) struct `Plugin discovery` {
     struct Sample: Sendable, CustomTestStringConvertible {
         var source = "claims-formats"
         var flags: [String] = []

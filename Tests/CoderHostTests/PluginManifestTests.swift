@@ -4,7 +4,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `Plugin manifest` {
+@Suite(.timeLimit(.minutes(40))) struct `Plugin manifest` {
     static let smallest = """
         {"schema": 1, "plugin": {"id": "a.b", "version": "1"},
          "abi": {"major": 1, "minor_built": 0, "minor_needed": 0},

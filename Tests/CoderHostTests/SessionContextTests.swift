@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoderHost
 
-@Suite(.timeLimit(.minutes(15))) struct `Session context` {
+@Suite(.timeLimit(.minutes(40))) struct `Session context` {
     private func endless() throws -> (CoderHost, TemporaryDirectory) {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("endless", into: folder)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The coder of somebody who has only the header, dropped into an empty folder.
-@Suite(.timeLimit(.minutes(15))) struct `A dropped-in coder from outside` {
+@Suite(.timeLimit(.minutes(40))) struct `A dropped-in coder from outside` {
     typealias Edition = PluginBuilder.Edition
 
     /// A host with nothing but the coder, and the folder that lives as long as it.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What holds the worker back, and whether it says so truly.
-@Suite(.timeLimit(.minutes(15))) struct `The worker's confinement` {
+@Suite(.timeLimit(.minutes(40))) struct `The worker's confinement` {
     /// What this machine grants.
     private func states(denying words: String? = nil) throws -> [Int32] {
         let worker = try WorkerProcess(denying: words)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// However one of them ends, nothing of the worker is left.
-@Suite(.timeLimit(.minutes(15))) struct `The end of the worker` {
+@Suite(.timeLimit(.minutes(40))) struct `The end of the worker` {
     private let folder = TemporaryDirectory()
 
     private func path(_ attempt: String, _ flags: [String] = []) throws -> String {

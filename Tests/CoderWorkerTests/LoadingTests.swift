@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A plugin that is loaded by the worker.
-@Suite(.timeLimit(.minutes(15))) struct `Loading in the worker` {
+@Suite(.timeLimit(.minutes(40))) struct `Loading in the worker` {
     private let folder = TemporaryDirectory()
 
     private func build(_ source: String, _ flags: [String] = []) throws -> String {

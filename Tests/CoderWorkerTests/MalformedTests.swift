@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is no message of this version ends the process, and does nothing else.
-@Suite(.timeLimit(.minutes(15))) struct `Malformed messages` {
+@Suite(.timeLimit(.minutes(40))) struct `Malformed messages` {
     private static let refusal = Ending.exit(65)
 
     private static func packet(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a plugin may not do that was malicious when it was loaded, and has only feigned the seal of its own process.
-@Suite(.timeLimit(.minutes(15)), .enabled(if: Seccomp.works)) struct `The seal from outside` {
+@Suite(.timeLimit(.minutes(40)), .enabled(if: Seccomp.works)) struct `The seal from outside` {
     private let folder = TemporaryDirectory()
 
     private func build(_ attempt: String, _ flags: [String] = ["-DFORGE"]) throws -> String {

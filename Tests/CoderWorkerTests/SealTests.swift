@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a plugin may not do once input is near.
-@Suite(.timeLimit(.minutes(15)), .enabled(if: Seccomp.works)) struct `The seal of the worker` {
+@Suite(.timeLimit(.minutes(40)), .enabled(if: Seccomp.works)) struct `The seal of the worker` {
     private let folder = TemporaryDirectory()
 
     /// Makes a plugin that tries something when its header is read.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A session in a sealed process.
-@Suite(.timeLimit(.minutes(15))) struct `A session in the worker` {
+@Suite(.timeLimit(.minutes(40))) struct `A session in the worker` {
     private let folder = TemporaryDirectory()
 
     /// 3 x 2 pixels of QOI, by hand: one of each colour as RGB, then runs.

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(15))) struct `The grammar of the JSON documents` {
+@Suite(.timeLimit(.minutes(40))) struct `The grammar of the JSON documents` {
     static let grammar = Grammar(.article("JSON"))
 
     private func check(

@@ -45,7 +45,7 @@ struct Demonstration {
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `The README` {
+@Suite(.timeLimit(.minutes(40))) struct `The README` {
     static let blocks = Markdown.readme.blocks.filter { $0.language == "sh" }
 
     /// Commands of a block that shows a session, each with the output that is shown.

@@ -34,7 +34,7 @@ private func codes(_ primaries: UInt8, _ transfer: UInt8) -> ColorProfile {
     .codePoints(CodePoints(primaries: primaries, transfer: transfer, matrix: 0, isFullRange: true))
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Color transform` {
+@Suite(.timeLimit(.minutes(40))) struct `Color transform` {
     private func toSRGB(
         _ source: ColorProfile, _ format: PixelFormat = .rgb8, _ target: PixelFormat? = nil
     ) throws -> ColorTransform {

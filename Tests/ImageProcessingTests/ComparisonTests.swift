@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageProcessing
 
-@Suite(.serialized, .timeLimit(.minutes(15))) struct `Comparison of pictures` {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `Comparison of pictures` {
     /// What numpy computes for two pictures that are made by the same rule: Fixtures/recipes/comparison.py.
     struct Golden: Sendable, CustomTestStringConvertible {
         enum Kind { case near, far }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageProcessing
 
-@Suite(.timeLimit(.minutes(15))) struct `Pixel converter` {
+@Suite(.timeLimit(.minutes(40))) struct `Pixel converter` {
     static let straight: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels in
         [8, 16].map { PixelFormat(channels, bits: $0) }
     }

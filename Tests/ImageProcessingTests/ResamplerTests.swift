@@ -201,7 +201,7 @@ struct SlowResampler {
     }
 }
 
-@Suite(.timeLimit(.minutes(15))) struct `Resampled pictures` {
+@Suite(.timeLimit(.minutes(40))) struct `Resampled pictures` {
     static let formats: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels -> [PixelFormat] in
         let alphas: [PixelFormat.Alpha] = channels.hasAlpha ? [.straight, .premultiplied, .opaque] : [.none]
         return alphas.flatMap { alpha in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageProcessing
 
-@Suite(.timeLimit(.minutes(15))) struct `Row kernels` {
+@Suite(.timeLimit(.minutes(40))) struct `Row kernels` {
     static let formats: [PixelFormat] = PixelFormat.Channels.allCases.flatMap { channels -> [PixelFormat] in
         let alphas: [PixelFormat.Alpha] = channels.hasAlpha ? [.straight, .premultiplied, .opaque] : [.none]
         return alphas.flatMap { alpha in [8, 16].map { PixelFormat(channels, bits: $0, alpha: alpha) } }

@@ -65,7 +65,7 @@ mkdir -p "$reports/self"
 toolchain=$(dirname "$(readlink -f "$(command -v swiftc)")")
 self() { # NAME SOURCE WORD…
     local name=$1 source=$2
-    "$toolchain/clang" -g "${self_flags[@]}" "Tests/Sanitizers/$source" -o "$reports/self/program"
+    "$toolchain/clang" -g -fuse-ld=lld "${self_flags[@]}" "Tests/Sanitizers/$source" -o "$reports/self/program"
     env "$variable=$options:log_path=$reports/self/$name" "$reports/self/program" "${@:3}" 2>/dev/null || true
     ls "$reports/self/$name".* >/dev/null 2>&1 || { echo "run.sh: nothing reports what is wrong in $source" >&2; exit 69; }
 }
@@ -85,7 +85,7 @@ rm -r "$reports/self"
 threaded='CoderHostCLITests CoderHostTests CoderPluginKitTests CoderWorkerTests ImageProcessingTests'
 [ $# -gt 0 ] || [ "$sanitizer" = address ] || set -- $threaded
 [ $# -gt 0 ] || set -- $(cut -d. -f1 <<<"$names" | sort -u)
-# The tests of a run begin together, and each may take a quarter of an hour: suites of some dozen tests run at a time.
+# The tests of a run begin together, and each has a limit of time: suites of some dozen tests run at a time.
 batches() { # PIECE, its suites in the form of a filter, one batch a line
     grep "^$1\\." <<<"$names" | sed 's,/.*,,' | uniq -c | awk '
         { count = $1; sub(/^ *[0-9]+ /, ""); gsub(/[][\\.*^$()+?{}|]/, "\\\\&"); gsub(/`/, "`?") }

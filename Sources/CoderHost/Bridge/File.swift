@@ -111,10 +111,10 @@ extension File {
     }
 }
 
-/// Names in a directory, sorted by their bytes.
-package func directoryEntries(_ path: String) throws(SystemError) -> [String] {
+/// Names in a directory that begin with `stem`, sorted by their bytes.
+package func directoryEntries(_ path: String, beginningWith stem: String = "") throws(SystemError) -> [String] {
     guard let stream = unsafe opendir(path) else { throw .last }
-    return unsafe entries(stream)
+    return unsafe entries(stream, beginningWith: stem)
 }
 
 /// Names in a directory that is open.
@@ -130,14 +130,20 @@ func directoryEntries(_ folder: File) throws(SystemError) -> [String] {
     return unsafe entries(stream)
 }
 
-private func entries(_ stream: OpaquePointer) -> [String] {
+private func entries(_ stream: OpaquePointer, beginningWith stem: String = "") -> [String] {
     defer { unsafe closedir(stream) }
     var names: [String] = []
+    let length = stem.utf8.count
     while let entry = unsafe readdir(stream) {
-        let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { tuple in
-            unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+        unsafe withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+            unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+                // Most of what a shared folder holds is somebody else's: only what is asked for becomes a string.
+                guard unsafe strncmp(name, stem, length) == 0, unsafe strcmp(name, ".") != 0,
+                    unsafe strcmp(name, "..") != 0
+                else { return }
+                unsafe names.append(String(cString: name))
+            }
         }
-        if name != "." && name != ".." { names.append(name) }
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
 }

@@ -13,7 +13,7 @@ package final class TemporaryFolder {
     package init() throws(SystemError) {
         let place = environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         let stem = "coderhost-temporary-"
-        for name in (try? directoryEntries(place)) ?? [] where name.utf8.starts(with: stem.utf8) {
+        for name in (try? directoryEntries(place, beginningWith: stem)) ?? [] {
             _ = removeForsaken("\(place)/\(name)", isFolder: true)
         }
         for _ in 0..<100 {

@@ -10,7 +10,7 @@ import Testing
 /// One image that arrives on one thread while four fetch frames, two play, and one decodes ahead.
 ///
 /// `make tsan` runs this under the thread sanitizer, which sees what these checks do not.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct `Animated image on many threads` {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `Animated image on many threads` {
     static let files = [
         "pictures/three-frames.gif", "apng/three-frames.png", "awebp/every-kind-of-frame.webp",
         "pictures/f-progressive.jpg", "pictures/rgba.png",

@@ -17,7 +17,7 @@ import Testing
     /// The formats that are served; of the others in the corpus nothing is asked but to be refused in order.
     static let formats = ["png", "jpeg", "webp", "gif", "heif", "avif"]
 
-    @Test(.enabled(if: folder != nil, "there is no ../shared/corpus"), .timeLimit(.minutes(15)))
+    @Test(.enabled(if: folder != nil, "there is no ../shared/corpus"), .timeLimit(.minutes(40)))
     func `stills are as other decoders see them, and none crashes or hangs`() throws {
         let folder = try #require(Self.folder)
         let temporary = TemporaryDirectory()

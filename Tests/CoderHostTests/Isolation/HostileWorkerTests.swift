@@ -54,11 +54,13 @@ import Testing
         #expect(lie.codes.contains(try #require(error).code), "\(lie.name): \(String(describing: error))")
     }
 
-    @Test func `may say anything: three hundred conversations with random damage`() throws {
-        let folder = TemporaryDirectory()
+    /// Six at a time, for most of it is waiting.
+    @Test(arguments: 0..<6)
+    func `may say anything: three hundred conversations with random damage`(part: Int) throws {
+        var folder = TemporaryDirectory()
         var codes: [String: Int] = [:]
-        let host = try host(lie: "RANDOM", in: folder, milliseconds: 1500)
-        for seed in 0..<300 {
+        var host = try self.host(lie: "RANDOM", in: folder, milliseconds: 1500)
+        for seed in part * 50..<part * 50 + 50 {
             folder.write(Array("\(seed)".utf8), to: "seed")
             do throws(CoderError) {
                 let image = try host.manager.decode(badPicture)
@@ -67,12 +69,17 @@ import Testing
             } catch {
                 #expect(error.code != .misuse, "seed \(seed): \(error)")
                 codes[error.code.description, default: 0] += 1
+                // What is no such plugin is not asked again, and nothing else would be said from here on.
+                if error.code == .pluginRefused {
+                    folder = TemporaryDirectory()
+                    host = try self.host(lie: "RANDOM", in: folder, milliseconds: 1500)
+                }
             }
             // Otherwise the breaker would soon be all that is tested.
             host.quarantine.clear()
         }
         #expect(codes.count >= 4, "\(codes)")
-        #expect(codes["a picture", default: 0] > 20, "\(codes)")
+        #expect(codes["a picture", default: 0] > 3, "\(codes)")
     }
 
     @Test func `cannot make the host count frames for ever`() throws {

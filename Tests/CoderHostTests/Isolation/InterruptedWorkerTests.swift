@@ -7,7 +7,7 @@ import Testing
 @testable import CoderHost
 
 /// Workers that are killed, and sessions that are cancelled, at any moment; `make prove` does more of both.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct `An interrupted worker` {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `An interrupted worker` {
     private func host(_ folder: TemporaryDirectory, _ file: String) throws -> CoderHost {
         // Under a name that no other test's processes have.
         try PluginBuilder.build("faulty/none.c", flags: ["-lm"], into: folder.path, named: file)

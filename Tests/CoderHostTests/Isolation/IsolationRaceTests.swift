@@ -9,7 +9,7 @@ import Testing
 /// Eight threads that decode in workers while some of these are cancelled, killed, and crash.
 ///
 /// `make tsan` runs this under the thread sanitizer, which sees what these checks do not.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct `Isolation on many threads` {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `Isolation on many threads` {
     @Test func `gives everybody his picture, and to whom it cannot one error`() throws {
         let race = try IsolationRace()
         race.run(threads: 8, rounds: 24)

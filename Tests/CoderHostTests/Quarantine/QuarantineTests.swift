@@ -6,7 +6,7 @@ import Testing
 
 @testable import CoderHost
 
-@Suite(.timeLimit(.minutes(15))) struct `The quarantine` {
+@Suite(.timeLimit(.minutes(40))) struct `The quarantine` {
     /// A clock that a test sets.
     private final class Hands: Sendable {
         private let value = Atomic(1_000_000_000)

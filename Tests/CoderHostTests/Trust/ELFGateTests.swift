@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files that were linked in a way that opens a hole.
-@Suite(.timeLimit(.minutes(15))) struct `The gate for shared objects` {
+@Suite(.timeLimit(.minutes(40))) struct `The gate for shared objects` {
     struct Sample: Sendable, CustomTestStringConvertible {
         var name: String
         /// More of the linker's and compiler's words; `@` stands for the test's folder.

@@ -7,7 +7,7 @@ import Testing
 @testable import CoderHost
 
 /// Folders with what is no plugin, and folders that change while they are read.
-@Suite(.timeLimit(.minutes(15))) struct `A folder of plugins` {
+@Suite(.timeLimit(.minutes(40))) struct `A folder of plugins` {
     // MARK: Links
 
     @Test func `has no plugins elsewhere`() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import CoderHost
 
 /// What is loaded is what was judged.
-@Suite(.timeLimit(.minutes(15))) struct `A sealed plugin` {
+@Suite(.timeLimit(.minutes(40))) struct `A sealed plugin` {
     private func record(_ folder: TemporaryDirectory, policy: TrustPolicy = .owned, trust: [String] = []) throws
         -> PluginRecord
     {

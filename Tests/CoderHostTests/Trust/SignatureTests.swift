@@ -5,7 +5,7 @@ import Testing
 @testable import CoderHost
 
 /// Who signed what, and what that is worth.
-@Suite(.timeLimit(.minutes(15))) struct `A signature` {
+@Suite(.timeLimit(.minutes(40))) struct `A signature` {
     private static let day = 86_400_000
     /// 2026-11-21.
     private static let today = 20_778 * day + 12_345

@@ -5,7 +5,7 @@ import Testing
 @testable import CoderHost
 
 /// Policy, place, signature and what the user vouched for, in every combination.
-@Suite(.timeLimit(.minutes(15))) struct `The policy of trust` {
+@Suite(.timeLimit(.minutes(40))) struct `The policy of trust` {
     struct Case: Sendable, CustomTestStringConvertible {
         var policy: TrustPolicy
         var isPlaced: Bool

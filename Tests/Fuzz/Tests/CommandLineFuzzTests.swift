@@ -9,7 +9,7 @@ import Testing
 /// Words that people and scripts write: command lines, templates, limits, an administrator's files.
 ///
 /// They are in the command itself, which no other program can be built with, so they have no run of their own.
-@Suite(.timeLimit(.minutes(15))) struct `Words from strangers` {
+@Suite(.timeLimit(.minutes(40))) struct `Words from strangers` {
     private static let pieces = [
         "-", "--", "=", "-o", "--output", "--limits", "--json", "-q", "-f", "png", "a.png", "", " ", "\u{0}", "é", "{",
         "}",

@@ -23,7 +23,7 @@ extension CommandResult {
 }
 
 /// Short runs, the same cases every time; `make fuzz` and `make prove` look for longer.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct `Bytes from strangers` {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `Bytes from strangers` {
     @Test func `a run notices a crash, a case that never ends and a wrong answer, and keeps all three`() throws {
         let kept = TemporaryDirectory()
 
@@ -76,7 +76,7 @@ extension CommandResult {
 }
 
 /// Small files that ask for a lot; made when they are wanted.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct `Bombs` {
+@Suite(.serialized, .timeLimit(.minutes(40))) struct `Bombs` {
     @Test func `are of every format, and have names of their own`() {
         let suffixes = Set(Bomb.all.compactMap { $0.name.split(separator: ".").last })
 

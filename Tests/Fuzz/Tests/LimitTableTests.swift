@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every limit of every format that it can apply to: what passes it is refused, with the numbers.
-@Suite(.timeLimit(.minutes(15))) struct `The table of limits` {
+@Suite(.timeLimit(.minutes(40))) struct `The table of limits` {
     /// One limit passed by one picture, by one at most.
     struct Row: Sendable, CustomTestStringConvertible {
         var limit: String
