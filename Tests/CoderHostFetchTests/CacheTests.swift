@@ -3,7 +3,7 @@ import LoadingTestSupport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `The cache on disk, by command` {
+@Suite(.timeLimit(.minutes(40))) struct `The cache on disk, by command` {
     /// The file of an entry, and its bytes.
     private func entry(_ bench: Bench, _ url: String) async throws -> (path: String, bytes: [UInt8]) {
         let path = String(try await bench.cache("path", url).stdout.dropLast())

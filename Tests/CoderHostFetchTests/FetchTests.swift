@@ -2,7 +2,7 @@ import LoadingTestSupport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct `Fetching pictures` {
+@Suite(.timeLimit(.minutes(40))) struct `Fetching pictures` {
     @Test(arguments: ["photo.jpg", "photo.png", "rgba.webp", "three-frames.gif", "three-frames.webp"])
     func `writes the file byte for byte under the name of its URL`(name: String) async throws {
         try await Bench.run { bench in
@@ -239,7 +239,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `Fetching from this machine` {
+@Suite(.timeLimit(.minutes(40))) struct `Fetching from this machine` {
     @Test func `is refused with the address and the remedy`() async throws {
         try await Bench.run { bench in
             _ = try bench.serve("photo.jpg")
@@ -292,7 +292,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Words of fetch and cache` {
+@Suite(.timeLimit(.minutes(40))) struct `Words of fetch and cache` {
     private func said(_ words: String...) async throws -> CommandResult {
         let home = TemporaryDirectory()
         return try await apart {

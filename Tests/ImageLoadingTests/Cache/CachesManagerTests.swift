@@ -7,7 +7,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Caches manager` {
+@Suite(.timeLimit(.minutes(40))) struct `Caches manager` {
     private final class SimpleCache: ImageCaching {
         let images = Mutex<[String: LoadedImage]>([:])
         let entries = Mutex<[String: CachedData]>([:])

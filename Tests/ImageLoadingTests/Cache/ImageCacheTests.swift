@@ -7,7 +7,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Image cache` {
+@Suite(.timeLimit(.minutes(40))) struct `Image cache` {
     private let folder = TemporaryDirectory()
     private var coders: CodersManager { CacheBench.coders }
 

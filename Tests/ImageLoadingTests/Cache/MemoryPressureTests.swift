@@ -9,7 +9,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Memory pressure` {
+@Suite(.timeLimit(.minutes(40))) struct `Memory pressure` {
     /// An alarm that a test raises.
     private final class Alarm: PressureSource {
         private let semaphore = DispatchSemaphore(value: 0)

@@ -6,7 +6,7 @@ import Testing
 @testable import ImageLoading
 
 /// Conformance: S-13, S-20, S-21, S-32, S-33, S-40, S-44, S-45, S-47.
-@Suite(.timeLimit(.minutes(15))) struct `Disk cache` {
+@Suite(.timeLimit(.minutes(40))) struct `Disk cache` {
     private let place = TemporaryDirectory()
     private let picture = readFile(Repository.fixture("pictures/photo.jpg")) ?? Array(repeating: 1, count: 30_000)
     private let day: Int64 = 86_400_000_000_000

@@ -6,7 +6,7 @@ import Testing
 @testable import ImageLoading
 
 /// An entry that is not as it was written is a miss, never wrong bytes, and it goes.
-@Suite(.timeLimit(.minutes(15))) struct `Damaged entries` {
+@Suite(.timeLimit(.minutes(40))) struct `Damaged entries` {
     private let place = TemporaryDirectory()
     private let cache: DiskCache
     private let data = CachedData(

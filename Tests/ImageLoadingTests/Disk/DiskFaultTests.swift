@@ -6,7 +6,7 @@ import Testing
 @testable import ImageLoading
 
 /// Whatever fails, and whenever the power goes: no wrong bytes, no acknowledged entry lost, nothing left behind.
-@Suite(.timeLimit(.minutes(15))) struct `Disk cache on a failing disk` {
+@Suite(.timeLimit(.minutes(40))) struct `Disk cache on a failing disk` {
     private static let directory = "/var/cache/pictures"
     private static let keys = (0..<6).map { "https://example.com/\($0).jpg" }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A disk cache in processes of its own: killed, beside each other, on a disk that is full or cannot be written.
-@Suite(.timeLimit(.minutes(15))) struct `Disk cache in processes` {
+@Suite(.timeLimit(.minutes(40))) struct `Disk cache in processes` {
     private let place = TemporaryDirectory()
 
     /// Root can mount a small file system for one process; nobody else can, and not in every container.

@@ -6,7 +6,7 @@ import Testing
 @testable import ImageLoading
 
 /// Conformance: S-13, S-45.
-@Suite(.timeLimit(.minutes(15))) struct `Pruning` {
+@Suite(.timeLimit(.minutes(40))) struct `Pruning` {
     private let disk = ModelDisk(seed: 1)
 
     private func cache(_ body: (inout DiskCacheConfiguration) -> Void = { _ in }) -> DiskCache {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Downloads` {
+@Suite(.timeLimit(.minutes(40))) struct `Downloads` {
     static let picture = pattern(100_000)
 
     // MARK: What is sent

@@ -11,7 +11,7 @@ private func count(_ variable: String, or standard: Int) -> Int {
     return Int(unsafe String(cString: text)) ?? standard
 }
 
-@Suite(.timeLimit(.minutes(20))) struct `Very many downloads` {
+@Suite(.timeLimit(.minutes(40))) struct `Very many downloads` {
     @Test func `each over a connection of its own, all bring their bytes`() async throws {
         let total = count("CODERHOST_TEST_CONNECTIONS", or: 500)
         try await withServer({ $0.maxConcurrent = 100 }) { server, downloader async throws in

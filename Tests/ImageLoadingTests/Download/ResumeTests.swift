@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Transfers that were cut` {
+@Suite(.timeLimit(.minutes(40))) struct `Transfers that were cut` {
     static let picture = pattern(20_000)
 
     /// Asks twice: the first answer is cut after 7000 bytes, the second is `again`.

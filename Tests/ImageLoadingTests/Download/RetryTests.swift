@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Downloads that are tried again` {
+@Suite(.timeLimit(.minutes(40))) struct `Downloads that are tried again` {
     static func quick(_ count: Int) -> RetryPolicy { RetryPolicy(maxCount: count, .fixed(.milliseconds(1))) }
 
     @Test func `succeed when the server has come back`() async throws {
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The line in front of the server` {
+@Suite(.timeLimit(.minutes(40))) struct `The line in front of the server` {
     @Test func `lets the last in first, but for the one that is under way (D-15)`() async throws {
         try await withServer({
             $0.maxConcurrent = 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Downloads of one picture by many` {
+@Suite(.timeLimit(.minutes(40))) struct `Downloads of one picture by many` {
     static let picture = pattern(50_000)
 
     @Test func `are one transfer with an answer for everybody (D-31a)`() async throws {
@@ -140,7 +140,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Progress of downloads` {
+@Suite(.timeLimit(.minutes(40))) struct `Progress of downloads` {
     @Test func `is told while bytes arrive, with the length`() async throws {
         try await withServer { server, downloader async throws in
             let gate = Gate()

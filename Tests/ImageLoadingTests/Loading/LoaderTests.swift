@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImageLoading
 
-@Suite(.timeLimit(.minutes(5))) struct `Files as sources` {
+@Suite(.timeLimit(.minutes(40))) struct `Files as sources` {
     let place = TemporaryDirectory()
 
     @Test func `are loaded by path and by URL, and not stored again`() async throws {
@@ -75,7 +75,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `Loaders together` {
+@Suite(.timeLimit(.minutes(40))) struct `Loaders together` {
     /// Answers with one byte, or fails.
     struct Fixed: ImageLoading {
         var prefix: String
