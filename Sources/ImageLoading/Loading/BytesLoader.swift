@@ -6,14 +6,16 @@ import Synchronization
 ///
 /// - Concurrency: any thread.
 public final class BytesLoader: ImageLoading {
-    private let pictures = Mutex<[String: [UInt8]]>([:])
+    private let pictures = Mutex<[ExactKey: [UInt8]]>([:])
 
-    public init(_ pictures: [String: [UInt8]] = [:]) { self.pictures.withLock { $0 = pictures } }
+    public init(_ pictures: [String: [UInt8]] = [:]) {
+        for (name, bytes) in pictures { self[name] = bytes }
+    }
 
     /// The bytes under a name; nil takes them away.
     public subscript(name: String) -> [UInt8]? {
-        get { pictures.withLock { $0[name] } }
-        set { pictures.withLock { $0[name] = newValue } }
+        get { pictures.withLock { $0[ExactKey(name)] } }
+        set { pictures.withLock { $0[ExactKey(name)] = newValue } }
     }
 
     public func canLoad(_ request: ImageRequest) -> Bool { self[request.url] != nil }

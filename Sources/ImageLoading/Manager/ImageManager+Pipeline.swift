@@ -162,9 +162,23 @@ extension ImageManager {
             return .picture(StagePicture(image: image, tier: file.tier, response: file.response))
         case .source(let source):
             var image = await looks?.end(source)
-            if image == nil { image = try await decoding.decode(source, recipe.options, urgency) }
+            do throws(CoderError) {
+                if image == nil { image = try await decoding.decode(source, recipe.options, urgency) }
+            } catch {
+                await forget(recipe, after: error)
+                throw error
+            }
             return .picture(
                 StagePicture(image: image!, source: source, tier: file.tier, response: file.response))
+        }
+    }
+
+    /// Takes back what was kept and is no picture: a page of a server in trouble would be served from disk ever after.
+    private func forget(_ recipe: Recipe, after error: CoderError) async {
+        switch error.code {
+        case .unrecognizedFormat, .notMine, .corrupt, .truncated:
+            await recipe.originalCache.remove(recipe.key.original, from: .disk)
+        default: break
         }
     }
 

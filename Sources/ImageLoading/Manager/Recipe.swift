@@ -61,7 +61,7 @@ struct Recipe: Sendable {
     }
 
     /// What the same bytes can be shared by; others are never mixed with them.
-    var fileKey: WorkKey { WorkKey(text: key.original, variant: fileVariant, own: isPlain ? nil : Unique()) }
+    var fileKey: WorkKey { WorkKey(key.original, variant: fileVariant, own: isPlain ? nil : Unique()) }
 
     private var fileVariant: String {
         let headers = options.headers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -77,17 +77,20 @@ struct Recipe: Sendable {
     func pictureKey(after count: Int) -> WorkKey {
         let done = transformers.prefix(count).map(\.key).joined(separator: "-")
         return WorkKey(
-            text: key.decoded, variant: "\(done)\n\(options.isProgressive)\n\(fileVariant)",
-            own: isPlain ? nil : Unique())
+            key.decoded, variant: "\(done)\n\(options.isProgressive)\n\(fileVariant)", own: isPlain ? nil : Unique())
     }
 }
 
 /// What work is shared by.
 struct WorkKey: Hashable, Sendable {
-    var text: String
-    var variant: String
+    var text: ExactKey
+    var variant: ExactKey
     /// Shared with nobody.
     var own: Unique?
+
+    init(_ text: String, variant: String, own: Unique?) {
+        (self.text, self.variant, self.own) = (ExactKey(text), ExactKey(variant), own)
+    }
 }
 
 /// Equal to itself only.

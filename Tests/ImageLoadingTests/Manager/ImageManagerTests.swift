@@ -36,6 +36,30 @@ import Testing
         #expect(loader.loads == [url])
     }
 
+    @Test(arguments: ["<html>Service unavailable</html>", "P6 40 30 255 too short"])
+    func `keeps no file on disk that is no picture`(answer: String) async throws {
+        let (loader, cache) = (ScriptedLoader([url: .bytes(Array(answer.utf8))]), PlainCache())
+        let manager = manager(loader, cache)
+        var retrying = LoadOptions()
+        retrying.retriesFailed = true
+        await #expect(throws: CoderError.self) { try await manager.image(url, retrying) }
+        #expect(cache.entryKeys == [])
+        loader.state.withLock { $0.answers[url] = .bytes(picture(40, 30)) }
+        #expect(try await manager.image(url, retrying).image.size == PixelSize(40, 30))
+    }
+
+    @Test func `takes no two names for one that differ in the encoding of an accent`() async throws {
+        let (composed, decomposed) = ("https://example.org/caf\u{e9}.ppm", "https://example.org/cafe\u{301}.ppm")
+        #expect(composed == decomposed, "Swift says so")
+        let answers = BytesLoader()
+        answers[composed] = picture(40, 30)
+        answers[decomposed] = picture(7, 5)
+        let manager = manager(answers, ImageCache(disk: nil, coders: builtHost().manager))
+        let tasks = [composed, decomposed].map { manager.load(ImageRequest($0)) }
+        #expect(try await tasks[0].value.image.size == PixelSize(40, 30))
+        #expect(try await tasks[1].value.image.size == PixelSize(7, 5))
+    }
+
     @Test func `cancels everything at once, and nothing goes on (M-06)`() async throws {
         let loader = ScriptedLoader([url: .bytes(picture(4, 3)), "b": .bytes(picture(4, 3))], isOpen: false)
         let manager = manager(loader)
