@@ -5,6 +5,8 @@
 //   loading-prover race DIR SEED COUNT          stores, reads, changes, removes and prunes what others do the same to
 //   loading-prover lookups DIR SEED ENTRIES COUNT   nanoseconds per hit and per miss
 //   loading-prover prune DIR MAXSIZE            one sweep: what went, seconds, and the memory it took
+//   loading-prover hits DIR PLUGINS FILE SIDE   a thumbnail of a file: decoded, from disk, from memory
+//   loading-prover watch DIR PLUGINS FILE URL   the same file over a network, looked at while it arrives
 import CoderHost
 import ImageLoading
 import ImageModel
@@ -40,6 +42,10 @@ struct Generator {
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
     }
+}
+
+extension ImageSource {
+    var allBytes: [UInt8] { bytes(0..<count) }
 }
 
 func key(_ number: Int) -> String { "https://example.com/pictures/\(number).jpg" }
@@ -168,5 +174,11 @@ case "prune":
     tell(
         "removed \(report.removed) kept \(report.kept) seconds \(text(time)) cpu \(text(used)) kib \(peak() - before) "
             + "kept_size \(report.keptSize)")
+case "hits":
+    let bytes = try ImageSource(path: word(4)).allBytes
+    tell(try await Speed(plugins: word(3), side: integer(5)).hits(word(2), bytes))
+case "watch":
+    let bytes = try ImageSource(path: word(4)).allBytes
+    tell(try await Speed(plugins: word(3), side: 0).progressive(word(5), bytes))
 default: fatalError("unknown command")
 }
