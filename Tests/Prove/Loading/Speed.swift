@@ -29,6 +29,10 @@ struct Speed {
         var files: [Double] = []
         var results: [Double] = []
         let names = BytesLoader()
+        func hit(_ manager: ImageManager, _ options: LoadOptions, _ tier: CacheTiers) async throws {
+            let found = try await manager.image(url, options).tier
+            guard found == tier else { fatalError("found in \(found)") }
+        }
         func manager(_ namespace: String, _ options: LoadOptions) -> (ImageManager, ImageCache) {
             let cache = ImageCache(namespace, in: directory, coders: coders)
             return (ImageManager(.init(coders: coders, cache: cache, loader: names)), cache)
@@ -45,14 +49,13 @@ struct Speed {
         for _ in 0..<41 {
             decodes.append(try seconds { _ = try coders.decode(ImageSource(bytes), options.decode) })
             await firstCache.clear(.memory)
-            files.append(try await seconds { guard try await first.image(url, fromFile).tier == .disk else { fatalError() } })
+            files.append(try await seconds { try await hit(first, fromFile, .disk) })
             await secondCache.clear(.memory)
-            results.append(
-                try await seconds { guard try await second.image(url, fromResult).tier == .disk else { fatalError() } })
+            results.append(try await seconds { try await hit(second, fromResult, .disk) })
         }
         let count = 100_000
         let memory = try await seconds {
-            for _ in 0..<count { guard try await second.image(url, fromResult).tier == .memory else { fatalError() } }
+            for _ in 0..<count { try await hit(second, fromResult, .memory) }
         }
         return "decode_us \(microseconds(decodes)) file_us \(microseconds(files)) result_us \(microseconds(results)) "
             + "memory_ns \(Int(memory * 1e9 / Double(count)))"
