@@ -110,7 +110,6 @@ struct Decoder {
     const uint8_t *bytes = nullptr;
     size_t count = 0;
     uint64_t max_pixels = 0, refused_pixels = 0;
-    char message[96] = {};
 
     ~Decoder()
     {
@@ -200,19 +199,22 @@ heif_error push(void *raw, const void *bytes, size_t count)
     return success();
 }
 
-heif_error damaged(Decoder &self, de265_error error)
+// Of the thread, not of the decoder: libheif reads the text of an error after it has destroyed the decoder.
+thread_local char message[96];
+
+heif_error damaged(const Decoder &self, de265_error error)
 {
     if (self.refused_pixels) {
-        std::snprintf(self.message, sizeof self.message, "the stream has %llu pixels, %llu are allowed",
+        std::snprintf(message, sizeof message, "the stream has %llu pixels, %llu are allowed",
                       static_cast<unsigned long long>(self.refused_pixels),
                       static_cast<unsigned long long>(self.max_pixels));
-        return failure(heif_error_Decoder_plugin_error, heif_suberror_Security_limit_exceeded, self.message);
+        return failure(heif_error_Decoder_plugin_error, heif_suberror_Security_limit_exceeded, message);
     }
     if (error == DE265_ERROR_OUT_OF_MEMORY) {
         return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "there is not enough memory");
     }
-    std::snprintf(self.message, sizeof self.message, "the HEVC data is damaged: %s", de265_get_error_text(error));
-    return failure(heif_error_Decoder_plugin_error, heif_suberror_Unspecified, self.message);
+    std::snprintf(message, sizeof message, "the HEVC data is damaged: %s", de265_get_error_text(error));
+    return failure(heif_error_Decoder_plugin_error, heif_suberror_Unspecified, message);
 }
 
 heif_error copy(const de265_image *picture, const Planes &planes, heif_image *image, int count)
