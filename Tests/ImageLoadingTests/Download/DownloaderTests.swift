@@ -411,10 +411,12 @@ import Testing
     @Test func `use a connection again, and know whose it is`() async throws {
         try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
+            let begin = ContinuousClock.now
 
             for path in ["/1", "/2", "/3"] { _ = try await downloader.bytes(server.url(path)) }
 
-            #expect(server.connections == 1)
+            // One that nobody used for half a minute is closed, and a machine may be that busy.
+            #expect(server.connections == 1 || ContinuousClock.now - begin > .seconds(25))
         }
     }
 

@@ -96,7 +96,9 @@ final class Collected<Value: Sendable>: Sendable {
 
 /// Waits until something is so; false when it never was.
 func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    for _ in 0..<4000 {
+    // Minutes: the threads of all tests are those of this one, and some keep them busy.
+    let end = ContinuousClock.now + .seconds(600)
+    while ContinuousClock.now < end {
         if condition() { return true }
         try? await Task.sleep(for: .milliseconds(5))
     }
