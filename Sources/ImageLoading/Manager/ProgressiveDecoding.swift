@@ -5,8 +5,10 @@ import Synchronization
 
 /// Looks at a picture while its bytes arrive, with one session from the first byte to the last.
 ///
-/// One look at a time; what arrives meanwhile is seen by the next. Looks are rarer the more they cost, so that all of
-/// them together stay below half the cost of one decode.
+/// One look at a time; what arrives meanwhile is seen by the next. A look at a still draws and copies all of it, a quarter
+/// of what a decode costs. So the first one waits for as many bytes as make a coarse picture of its size, and the next one
+/// until there are five times as many: that makes two or three, whatever the length turns out to be. An animation shows
+/// every frame that is there, for a look at it costs next to nothing.
 final class ProgressiveDecoding: Sendable {
     private struct State {
         var session: DecodeSession?
@@ -21,7 +23,17 @@ final class ProgressiveDecoding: Sendable {
         var isLooking = false
         var isOver = false
         var next = ContinuousClock.now
+        /// The bytes that have to be there.
+        var nextCount = 0
+        /// Bytes of the whole; nil while that is not known.
+        var expected: Int?
     }
+
+    /// By what a still has to grow until it is looked at again.
+    private static let growth = 5
+    /// The coarsest picture that a coder draws has about an eighth of a bit for a pixel.
+    private static let pixelsPerByte = 64
+    private static let firstShare = 12
 
     let source: ImageSource
     private let coders: CodersManager
@@ -37,9 +49,13 @@ final class ProgressiveDecoding: Sendable {
     }
 
     /// Whether a look would be welcome now; whoever gets true has to call ``look()``.
-    func mayLook() -> Bool {
+    ///
+    /// - Parameter expected: bytes of the whole; nil while that is not known.
+    func mayLook(_ expected: Int?) -> Bool {
         pace.withLock { pace in
-            guard !pace.isLooking, !pace.isOver, ContinuousClock.now >= pace.next else { return false }
+            pace.expected = expected
+            guard !pace.isLooking, !pace.isOver, ContinuousClock.now >= pace.next, source.count >= pace.nextCount
+            else { return false }
             pace.isLooking = true
             return true
         }
@@ -48,14 +64,8 @@ final class ProgressiveDecoding: Sendable {
     /// What can be seen now that could not be seen before.
     func look() -> LoadedImage? {
         let begin = ContinuousClock.now
-        defer {
-            let cost = ContinuousClock.now - begin
-            pace.withLock { pace in
-                pace.isLooking = false
-                pace.next = .now + max(.milliseconds(20), cost * 2)
-            }
-        }
-        return state.withLock { state in
+        let count = source.count
+        let image = state.withLock { state -> LoadedImage? in
             if state.hasFailed || state.complete != nil { return nil }
             do throws(CoderError) {
                 return try see(&state)
@@ -65,6 +75,13 @@ final class ProgressiveDecoding: Sendable {
                 return nil
             }
         }
+        let cost = ContinuousClock.now - begin
+        pace.withLock { pace in
+            pace.isLooking = false
+            pace.next = .now + max(.milliseconds(20), cost * 2)
+            if image?.still != nil { pace.nextCount = count * Self.growth }
+        }
+        return image
     }
 
     private func see(_ state: inout State) throws(CoderError) -> LoadedImage? {
@@ -88,7 +105,9 @@ final class ProgressiveDecoding: Sendable {
             }
             state.animation = nil
         }
-        guard let part = try session.decodeAvailable() else { return nil }
+        let expected = pace.withLock { $0.expected } ?? Int.max
+        let coarse = min((session.info.size.area ?? .max) / Self.pixelsPerByte, expected / Self.firstShare)
+        guard source.count >= coarse, let part = try session.decodeAvailable() else { return nil }
         if part.isComplete { state.complete = part.pixels }
         // The coder goes on drawing on its pixels.
         var image = try session.reduced(part.pixels, options.decode)

@@ -36,7 +36,7 @@ final class ProgressiveLooks: Sendable {
             }
             let step = recipe.options.minimumProgressInterval * Double(progress.expected ?? 0)
             guard state.seen == 0 || Double(progress.received - state.seen) >= step else { return nil }
-            guard state.progressive!.mayLook() else { return nil }
+            guard state.progressive!.mayLook(progress.expected) else { return nil }
             state.seen = progress.received
             return state.progressive
         }

@@ -9,7 +9,7 @@ public func scaleFactor(ofKey key: String) -> Double { density(of: key) }
 
 private func density(of key: String) -> Double {
     let text = key.utf8
-    guard text.count >= 8, !key.hasPrefix("data:") else { return 1 }
+    guard text.count >= 8, mayHaveMark(key.utf8Span.span), !key.hasPrefix("data:") else { return 1 }
     let end = text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.endIndex
     var path = text[..<end]
     let authority = schemeEnd(path)
@@ -19,6 +19,14 @@ private func density(of key: String) -> Double {
     }
     if let slash = path.lastIndex(of: UInt8(ascii: "/")) { path = path[path.index(after: slash)...] }
     return mark(in: Array(path), encoded: authority != nil) ?? 1
+}
+
+/// Whether there is an "x." in it: most keys have none, and nothing else is looked at then.
+private func mayHaveMark(_ key: Span<UInt8>) -> Bool {
+    for index in 1..<key.count where key[index] == UInt8(ascii: ".") && key[index - 1] == UInt8(ascii: "x") {
+        return true
+    }
+    return false
 }
 
 /// Behind the "://" of a URL; nil for anything else.
