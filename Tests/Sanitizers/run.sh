@@ -82,7 +82,7 @@ fi
 rm -r "$reports/self"
 
 # The rest starts no thread, and would take an hour to say so.
-threaded='CoderHostCLITests CoderHostTests CoderPluginKitTests CoderWorkerTests ImageProcessingTests'
+threaded='CoderHostCLITests CoderHostTests CoderPluginKitTests CoderWorkerTests ImageLoadingTests ImageProcessingTests'
 [ $# -gt 0 ] || [ "$sanitizer" = address ] || set -- $threaded
 [ $# -gt 0 ] || set -- $(cut -d. -f1 <<<"$names" | sort -u)
 # The tests of a run begin together, and each has a limit of time: suites of some dozen tests run at a time.

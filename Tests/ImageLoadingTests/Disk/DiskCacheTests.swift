@@ -247,14 +247,12 @@ import Testing
 
     @Test func `looks into other folders after its own, and never writes there`() throws {
         let other = cache("other")
-        let path = place.write([5, 5], to: "bundled.png")
         place.folder("flat")
         place.write([6, 6], to: "flat/\(EntryName(key: "raw.png").file)")
         try other.store(CachedData([1], extended: [2]), for: "kept")
         try other.store(CachedData([1]), for: "both")
         let cache = cache {
             $0.extraDirectories = [place.file("nowhere"), other.directory, place.file("flat")]
-            $0.extraPath = { $0 == "bundled" ? path : nil }
         }
         try cache.store(CachedData([2]), for: "both")
         // What ends like an entry has to be one.
@@ -264,11 +262,10 @@ import Testing
 
         #expect(cache.data(for: "kept") == CachedData([1], extended: [2]))
         #expect(cache.data(for: "raw.png") == CachedData([6, 6]))
-        #expect(cache.data(for: "bundled") == CachedData([5, 5]))
         #expect(cache.data(for: "both") == CachedData([2]))
         #expect(cache.data(for: "damaged") == nil)
         #expect(cache.data(for: "nothing") == nil)
-        #expect(["kept", "raw.png", "bundled"].allSatisfy { cache.contains($0) })
+        #expect(["kept", "raw.png"].allSatisfy { cache.contains($0) })
         cache.clear()
         cache.remove("kept")
         #expect(cache.data(for: "kept") != nil)

@@ -102,7 +102,7 @@ public final class DiskCache: Sendable {
         if let entry, let picture = entry.picture {
             return CachedData(picture, extended: entry.tail.extended, attributes: entry.tail.attributes)
         }
-        return extraPaths(key, name, settings).lazy.compactMap { [files] in
+        return extraPaths(name, settings).lazy.compactMap { [files] in
             files.readForeign($0, keyHash: name.keyHash, maxCount: settings.maxEntrySize)
         }.first
     }
@@ -110,7 +110,7 @@ public final class DiskCache: Sendable {
     /// Whether there is a file for the key; ``data(for:)`` may still find that it is damaged.
     public func contains(_ key: String) -> Bool {
         let name = EntryName(key: key)
-        return (name.files.map { "\(files.folder(name.folder))/\($0)" } + extraPaths(key, name, configuration))
+        return (name.files.map { "\(files.folder(name.folder))/\($0)" } + extraPaths(name, configuration))
             .contains { (try? files.system.facts(at: $0))?.kind == .regular }
     }
 
@@ -236,10 +236,10 @@ public final class DiskCache: Sendable {
         }
     }
 
-    private func extraPaths(_ key: String, _ name: EntryName, _ settings: DiskCacheConfiguration) -> [String] {
+    private func extraPaths(_ name: EntryName, _ settings: DiskCacheConfiguration) -> [String] {
         settings.extraDirectories.flatMap { folder in
             name.files.flatMap { ["\(folder)/\(name.folder)/\($0)", "\(folder)/\($0)"] }
-        } + (settings.extraPath?(key).map { [$0] } ?? [])
+        }
     }
 
     // MARK: State

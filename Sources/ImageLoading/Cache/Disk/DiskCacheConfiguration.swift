@@ -28,10 +28,9 @@ public struct DiskCacheConfiguration: Sendable {
     /// Bytes after which such a sweep comes earlier; nil is an eighth of ``maxSize``.
     public var sweepBytes: Int?
     /// Folders that are looked into after the cache's own, and never written to: other caches, or files of an
-    /// application under the names that ``DiskCache/path(for:)`` ends with.
+    /// application under the names that ``DiskCache/path(for:)`` ends with. Files under names of their own are what
+    /// ``ImageCacheConfiguration/additionalPaths`` is for.
     public var extraDirectories: [String] = []
-    /// A file for a key that is in none of these folders; nil has none.
-    public var extraPath: (@Sendable (_ key: String) -> String?)?
 
     public init() {}
 }
