@@ -55,6 +55,24 @@ import Testing
         try check(thumbnail + ["nowhere"], "failure", status: 66)
     }
 
+    @Test func `holds for what was fetched, and for the cache`() throws {
+        let place = TemporaryDirectory()
+        let environment = ["XDG_CACHE_HOME": place.path]
+        let picture = "file://\(Repository.root)/Fixtures/pictures/f.png"
+        let fetch = ["fetch", "--json", "--allow-private", "-o", place.file("{stem}.jpg")]
+
+        try check(fetch + [picture], "fetched", environment: environment)
+        try check(fetch + ["data:,no-picture"], "unfetched", status: 65, environment: environment)
+        try check(["cache", "warm", "--json", "--allow-private", picture], "warmed", environment: environment)
+        try check(["cache", "warm", "--json", "data:,none"], "unwarmed", status: 65, environment: environment)
+        let rules = [
+            "stats": "statistics", "prune": "pruned", "verify": "checked", "clear": "cleared", "path": "place",
+        ]
+        for (verb, rule) in rules {
+            try check(["cache", verb, "--json"], rule, environment: environment)
+        }
+    }
+
     @Test func `holds for a new plugin`() throws {
         let place = TemporaryDirectory()
 
