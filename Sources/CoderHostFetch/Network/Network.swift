@@ -89,6 +89,11 @@ final class Network: Sendable {
     func forget(_ url: String) { disk?.remove(manager.cacheKey(url, options).original) }
 
     private func examine(_ url: String) throws(CoderError) {
+        guard url.contains(":") else {
+            throw CoderError(
+                .invalidURL, "it is no URL, for it has no scheme",
+                hint: "write it like https://example.org/photo.jpg; for files there is coderhost convert")
+        }
         guard url.prefix(5).lowercased() == "file:", !allowsPrivate else { return }
         throw CoderError(
             .addressDenied, "a file: URL leads to this machine itself",

@@ -10,6 +10,9 @@ func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }
     var configuration = DownloaderConfiguration()
     configuration.addresses = .withPrivate
     configuration.rateLimit = nil
+    // A machine that is busy with other tests is no server that sends nothing; tests of that say how long.
+    (configuration.timeout, configuration.connectTimeout) = (.seconds(1800), .seconds(1800))
+    configuration.totalTimeout = nil
     change(&configuration)
     return try Downloader(configuration)
 }
