@@ -14,6 +14,8 @@ final class Isolation: Sendable {
     private let catalogue: @Sendable () -> [HostConfiguration.KnownPlugin]
     /// The worker's program, once it was looked for.
     private let worker = Mutex<String?>(nil)
+    /// Whether there was a worker before: what there is none for now is a shortage, not a machine without.
+    let hasWorked = Atomic<Bool>(false)
     let slots: WorkerSlots
 
     /// - Parameter catalogue: this host's own plugins; none stands for all that are in its installation's folder.

@@ -1,4 +1,5 @@
 import ImageModel
+import Synchronization
 
 /// A coder of a dropped-in plugin; nothing of the file runs before the first session begins.
 struct PluginCoder: ImageCoder {
@@ -68,7 +69,10 @@ struct PluginCoder: ImageCoder {
         do throws(CoderError) {
             return try remote(try worker(reason, context))
         } catch {
-            guard error.code == .isolationUnavailable, isolation.policy.mode == .auto else { throw error }
+            // Whoever sends pictures can make a machine run short of descriptors or memory, and is not let in by that.
+            guard error.code == .isolationUnavailable, isolation.policy.mode == .auto,
+                !isolation.hasWorked.load(ordering: .relaxed)
+            else { throw error }
             context.isolation = IsolationReport(
                 mode: .auto, place: .inProcess, reason: "\(reason), but \(error.message)", isDegraded: true)
             context.warn("not isolated: \(error.message)")
@@ -89,6 +93,7 @@ struct PluginCoder: ImageCoder {
                 worker.end()
                 throw error
             }
+            isolation.hasWorked.store(true, ordering: .relaxed)
             context.isolation = IsolationReport(
                 mode: isolation.policy.mode, place: .worker, reason: reason, confinement: worker.confinement,
                 isDegraded: !worker.confinement.missing.isEmpty)
