@@ -28,7 +28,7 @@ struct Reception: Sendable {
             guard !isEncoded, let range = ContentRange(facts.headers["content-range"] ?? ""),
                 range.first == partial.source.count, range.total == nil || range.last + 1 == range.total,
                 partial.total == nil || range.total == nil || partial.total == range.total,
-                length == nil || length == range.last - range.first + 1
+                length == nil || length == range.last - range.first + 1, isSameVersion(partial)
             else { return .startOver }
             start = range.first
             total = range.total ?? partial.total
@@ -54,6 +54,15 @@ struct Reception: Sendable {
             transfer.report(LoadProgress(source, expected: source.count))
         }
         return .finished(LoadedData(.source(try finished(source, total)), response: timed(source.count)))
+    }
+
+    /// Whether a part belongs to what is there already: not every server looks at If-Range.
+    ///
+    /// - Source: RFC 9110, section 15.3.7: a part says its entity tag again, the date of its last change need not be said.
+    private func isSameVersion(_ partial: PartialTransfer) -> Bool {
+        partial.validator.hasPrefix("\"")
+            ? facts.headers["etag"] == partial.validator
+            : (facts.headers["last-modified"] ?? partial.validator) == partial.validator
     }
 
     private func read(

@@ -54,11 +54,27 @@ import Testing
         try await twice(again: { request in
             guard request.rangeStart != nil else { return .bytes(Self.picture) }
             var reply = Reply.bytes(Array(Self.picture[7000...]), status: 206)
-            reply.headers.append(("Content-Range", range))
+            reply.headers += [("Content-Range", range), ("ETag", "\"v1\"")]
             return reply
         }) { server, outcome async throws in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.map { $0.header("Range") } == [nil, "bytes=7000-", nil])
+        }
+    }
+
+    @Test(arguments: ["\"v2\"", "W/\"v1\"", nil])
+    func `take no part of another version, whatever its range`(tag: String?) async throws {
+        let other = [UInt8](repeating: 5, count: 20_000)
+        try await twice(again: { request in
+            // A server that does not look at If-Range.
+            guard request.rangeStart != nil else { return .bytes(other) }
+            var reply = Reply.bytes(Array(other[7000...]), status: 206)
+            reply.headers.append(("Content-Range", "bytes 7000-19999/20000"))
+            if let tag { reply.headers.append(("ETag", tag)) }
+            return reply
+        }) { server, outcome async throws in
+            #expect(try outcome.get() == other)
+            #expect(server.requests.count == 3)
         }
     }
 
