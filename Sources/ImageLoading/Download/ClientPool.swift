@@ -130,8 +130,10 @@ final class ClientPool: Sendable {
             decompression: .enabled(limit: settings.maxDecompressed > 0 ? .size(settings.maxDecompressed) : .none))
         if key.isName { configuration.dnsOverride = [key.host: key.address.description] }
         configuration.httpVersion = .http1Only
-        if key.isName, key.usesTLS, !key.allowsInvalidCertificates {
-            configuration.http1_1ConnectionDebugInitializer = { PeerName.check(key.host, $0) }
+        let checksName = key.isName && key.usesTLS && !key.allowsInvalidCertificates
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            let guarded = AnswerGuard.watch(channel)
+            return checksName ? guarded.flatMap { PeerName.check(key.host, channel) } : guarded
         }
         // The line in front of the downloader is what limits connections.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4096

@@ -41,6 +41,7 @@ struct TransferFailure: Error {
     init(_ problem: any Error, isAnswered: Bool, maxBytes: Int) {
         switch problem {
         case is CancellationError: self = .cancelled
+        case let problem as CoderError: self.init(problem)
         case let problem as HTTPClientError: self.init(client: problem, isAnswered: isAnswered)
         case let problem as IOError:
             switch problem.errnoCode {

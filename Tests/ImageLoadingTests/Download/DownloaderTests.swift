@@ -408,6 +408,27 @@ import Testing
         await server.stop()
     }
 
+    @Test(arguments: ["000", "001", "099"], [true, false])
+    func `end with an error where a server answers with a status that no answer has`(
+        status: String, hasBody: Bool
+    ) async throws {
+        try await withServer { server, downloader async throws in
+            server.onEverythingElse { _ in
+                .raw("HTTP/1.1 \(status) x\r\nContent-Length: \(hasBody ? "1\r\n\r\na" : "0\r\n\r\n")")
+            }
+            #expect(await downloader.failure(server.url("/"))?.code == .badResponse)
+        }
+    }
+
+    @Test func `end with an error where a server says for ever that it will answer`() async throws {
+        try await withServer { server, downloader async throws in
+            server.onEverythingElse { _ in
+                .raw(String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 1000))
+            }
+            #expect(await downloader.failure(server.url("/"))?.code == .badResponse)
+        }
+    }
+
     @Test func `use a connection again, and know whose it is`() async throws {
         try await withServer { server, downloader async throws in
             server.onEverythingElse { _ in .bytes([1]) }
