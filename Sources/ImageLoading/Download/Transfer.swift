@@ -211,7 +211,10 @@ struct Transfer: Sendable {
         let status = Int(response.status.code)
         if [301, 302, 303, 307, 308].contains(status), let location = response.headers.first(name: "location") {
             await Self.drain(response)
-            let target = try Self.checked { () throws(CoderError) in try hop.address.resolving(location) }
+            guard let target = try? hop.address.resolving(location) else {
+                let place = redacted(String(location.prefix(100)))
+                throw .bad("the server redirects to what is no http or https URL: \(place)")
+            }
             return .redirect(to: target, status: status)
         }
         if status == 401, key.credential != nil, !hop.sendsCredential, hop.address.origin == hop.home,
@@ -300,11 +303,13 @@ struct Transfer: Sendable {
         "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "range", "if-range",
     ]
 
-    /// Fields that are not for another origin.
-    private static func isSecret(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return name == "cookie" || ["auth", "token", "secret", "api-key", "apikey"].contains { name.contains($0) }
-    }
+    /// Fields that may be told to another origin: whatever else a caller sends may be meant for the first one alone.
+    private static let publicFields: Set<String> = [
+        "accept", "accept-encoding", "accept-language", "cache-control", "dnt", "if-modified-since", "if-none-match",
+        "pragma", "sec-gpc", "user-agent",
+    ]
+
+    private static func isSecret(_ name: String) -> Bool { !publicFields.contains(name.lowercased()) }
 }
 
 extension Credential {
