@@ -10,7 +10,7 @@ struct AWebPChunk {
     struct Tag: Hashable {
         let code: UInt32
 
-        init(_ name: StaticString) { code = name.withUTF8Buffer { unsafe $0.reduce(0) { $0 << 8 | UInt32($1) } } }
+        init(_ name: String) { code = name.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
         init(code: UInt32) { self.code = code }
 
         static let extended = Tag("VP8X")

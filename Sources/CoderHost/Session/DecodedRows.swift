@@ -11,7 +11,7 @@ final class DecodedRows: RowSource {
     private var rows = 0..<0
 
     /// A band stays in the second-level cache, with what the decoder needs beside it.
-    private static let bytesPerBand = 192 << 10
+    private static let bytesPerBand = 640 << 10
 
     /// - Parameter decode: fills the place with that part of the picture; called from the top, each row once.
     init(
