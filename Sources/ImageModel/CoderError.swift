@@ -98,7 +98,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Byte position in the source, where known.
     public var inputOffset: UInt64?
     public var limit: Limit?
-    /// The status of a server's answer, with `.badStatus`.
+    /// The status of a server's answer, where one had begun.
     public var httpStatus: Int?
     /// Coders that were asked before and passed, each with its reason.
     public var attempts: [String]

@@ -10,6 +10,11 @@ public import ImageProcessing
 ///
 ///     https://example.com/cat.jpg
 ///     https://example.com/cat-Thumbnail(512x512,aspect)-Decode(upright)-Blur(3).jpg
+///
+/// The key of a file is its URL without a fragment, which no server sees. What one sees besides, the header fields and the
+/// credential of a request, stands behind it as a digest, for the answer may depend on them. A filter decides for itself.
+///
+///     https://example.com/cat.jpg#Request(b5bb9d8014a0f9b1d61e21e796d78dcc)
 public struct CacheKey: Sendable, Hashable {
     /// Of the file, as it came.
     public var original: String
@@ -24,8 +29,9 @@ public struct CacheKey: Sendable, Hashable {
     public init(
         _ request: ImageRequest, filter: CacheKeyFilter? = nil, transformer: (any ImageTransformer)? = nil
     ) {
-        let key = (request.options.keyFilter ?? filter)?(request.url) ?? request.url
-        self.init(original: key, request.options, transformer: request.options.transformer(or: transformer))
+        let options = request.options
+        let key = (options.keyFilter ?? filter)?(request.url) ?? options.fileKey(request.url)
+        self.init(original: key, options, transformer: options.transformer(or: transformer))
     }
 
     /// - Parameters:
@@ -54,6 +60,19 @@ public struct CacheKey: Sendable, Hashable {
 }
 
 extension LoadOptions {
+    /// The key of a URL's file: who asks for it, and how, may decide what a server answers.
+    func fileKey(_ url: String) -> String {
+        var base = url
+        if let fragment = url.utf8.firstIndex(of: UInt8(ascii: "#")), url.prefix(4).lowercased() == "http" {
+            base = String(url[..<fragment])
+        }
+        if headers.isEmpty, credential == nil { return base }
+        var parts = headers.map { "\($0.key.lowercased()): \($0.value)" }.sorted()
+        if let credential { parts.append(credential.basic) }
+        let digest = SHA256.hexDigest(of: Array(parts.joined(separator: "\n").utf8))
+        return "\(base)#Request(\(digest.prefix(32)))"
+    }
+
     /// The transformer that counts: that of the options, unless they leave it to the manager.
     public func transformer(or standard: (any ImageTransformer)?) -> (any ImageTransformer)? {
         switch transformer {

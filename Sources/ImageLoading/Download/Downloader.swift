@@ -181,7 +181,10 @@ public final class Downloader: ImageLoading {
                     after: failure.error, attempt: attempt, retryAfter: failure.retryAfter)
             else {
                 DownloadMetrics.failed(failure.error.code.description)
-                return .failure(Task.isCancelled ? TransferFailure.cancelled.error : failure.error)
+                if Task.isCancelled { return .failure(TransferFailure.cancelled.error) }
+                var error = failure.error
+                if attempt > 1 { error.message += ", in the last of \(attempt) attempts" }
+                return .failure(error)
             }
             DownloadMetrics.retried()
             attempt += 1
@@ -200,7 +203,10 @@ public final class Downloader: ImageLoading {
                 DownloadMetrics.began()
                 defer { DownloadMetrics.ended(after: ContinuousClock.now - begin) }
                 // The time limit is the whole transfer's, so it answers in the transfer's own words.
-                let outcome = try await TimeLimit.run(configuration.totalTimeout, "the transfer took too long") {
+                let outcome = try await TimeLimit.run(
+                    configuration.totalTimeout,
+                    "the transfer took more than \(configuration.totalTimeout.map(TransferFailure.text) ?? "")"
+                ) {
                     () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
                     do throws(TransferFailure) {
                         return .success(try await transfer.run())

@@ -88,7 +88,7 @@ struct Reception: Sendable {
         } catch let error as CoderError {
             throw TransferFailure(error)
         } catch {
-            throw TransferFailure(error, isAnswered: true, maxBytes: maxBytes)
+            throw TransferFailure(error, isAnswered: true, transfer.parts.configuration)
         }
         if Task.isCancelled { throw .cancelled }
     }

@@ -89,10 +89,12 @@ struct Transfer: Sendable {
             case .redirect(let target, let status):
                 redirects += 1
                 guard redirects <= parts.configuration.maxRedirects else {
-                    throw .bad("the server redirects more than \(parts.configuration.maxRedirects) times")
+                    throw .bad("the server redirects more than \(parts.configuration.maxRedirects) times", status)
                 }
                 guard hop.address.scheme != .https || target.scheme == .https || parts.configuration.allowsDowngrade
-                else { throw .bad("the server redirects from https to http, which anybody can read and change") }
+                else {
+                    throw .bad("the server redirects from https to http, which anybody can read and change", status)
+                }
                 hop.timings.redirects += 1
                 DownloadMetrics.redirected()
                 if status == 303 && hop.method != "HEAD" || (301...302).contains(status) && hop.method == "POST" {
@@ -102,7 +104,7 @@ struct Transfer: Sendable {
                 if target.origin != hop.address.origin { hop.fields = hop.fields.filter { !Self.isSecret($0.key) } }
                 hop.address = target
             case .challenge:
-                guard !isChallenged else { throw .bad("the server asks again for a credential that it has got") }
+                guard !isChallenged else { throw .bad("the server asks again for a credential that it has got", 401) }
                 isChallenged = true
                 hop.sendsCredential = true
                 parts.challenged.insert(hop.home)
@@ -190,7 +192,7 @@ struct Transfer: Sendable {
         do {
             response = try await client.execute(request, deadline: .now() + .hours(24))
         } catch {
-            return .failure(TransferFailure(error, isAnswered: false, maxBytes: parts.configuration.maxBytes))
+            return .failure(TransferFailure(error, isAnswered: false, parts.configuration))
         }
         hop.timings.firstByte = ContinuousClock.now - start
         DownloadMetrics.answered(Int(response.status.code))
@@ -202,7 +204,9 @@ struct Transfer: Sendable {
         do throws(TransferFailure) {
             return .success(try await judge(response, hop))
         } catch {
-            return .failure(error)
+            var failure = error
+            failure.error.httpStatus = failure.error.httpStatus ?? Int(response.status.code)
+            return .failure(failure)
         }
     }
 
@@ -229,6 +233,8 @@ struct Transfer: Sendable {
         }
         var facts = ResponseFacts(url: hop.address.text, status: status, headers: [:])
         for (name, value) in response.headers { facts.headers[name.lowercased()] = value }
+        let caching = response.headers["cache-control"]
+        if caching.count > 1 { facts.headers["cache-control"] = caching.joined(separator: ", ") }
         facts.timings = hop.timings
         facts.timings?.requests += 1
         for modifier in [parts.configuration.responseModifier, responseModifier] {

@@ -31,24 +31,37 @@ struct TransferFailure: Error {
         return TransferFailure(error)
     }
 
-    static func bad(_ message: String) -> TransferFailure { TransferFailure(CoderError(.badResponse, message)) }
+    private static func late(connecting time: Duration) -> TransferFailure {
+        .passing("there was no connection to the server within \(text(time))", .deadlineExceeded)
+    }
+
+    /// `15 s`, `0.3 s`.
+    static func text(_ time: Duration) -> String {
+        let (seconds, rest) = time.components
+        let tenths = rest / 100_000_000_000_000_000
+        return tenths == 0 ? "\(seconds) s" : "\(seconds).\(tenths) s"
+    }
+
+    static func bad(_ message: String, _ status: Int? = nil) -> TransferFailure {
+        TransferFailure(CoderError(.badResponse, message, httpStatus: status))
+    }
 
     static let cancelled = TransferFailure(CoderError(.cancelled, "the load was cancelled"))
 
     /// What the network said, in our words.
     ///
     /// - Parameter isAnswered: whether the answer had begun.
-    init(_ problem: any Error, isAnswered: Bool, maxBytes: Int) {
+    init(_ problem: any Error, isAnswered: Bool, _ configuration: DownloaderConfiguration) {
         switch problem {
         case is CancellationError: self = .cancelled
         case let problem as CoderError: self.init(problem)
-        case let problem as HTTPClientError: self.init(client: problem, isAnswered: isAnswered)
+        case let problem as HTTPClientError: self.init(client: problem, isAnswered: isAnswered, configuration)
         case let problem as IOError:
             switch problem.errnoCode {
             case ECONNREFUSED: self = .passing("the server takes no connections at this port")
             case EHOSTUNREACH, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, EINVAL, EAFNOSUPPORT, EACCES, EPERM:
                 self = .passing("the server cannot be reached from here")
-            case ETIMEDOUT: self = .passing("connecting took too long", .deadlineExceeded)
+            case ETIMEDOUT: self = .late(connecting: configuration.connect)
             default:
                 self = .passing("the connection was lost")
                 isStaleConnection = !isAnswered
@@ -61,13 +74,14 @@ struct TransferFailure: Error {
         case let problem as ChannelError:
             self = .passing("the connection was lost")
             if case .connectTimeout = problem {
-                self = .passing("connecting took too long", .deadlineExceeded)
+                self = .late(connecting: configuration.connect)
                 isBeforeConnection = true
             }
         case let problem as NIOHTTPDecompression.DecompressionError:
             self =
                 problem == .limit
-                ? TransferFailure(.limit("input", allowed: maxBytes, requested: maxBytes + 1))
+                ? TransferFailure(
+                    .limit("input", allowed: configuration.maxBytes, requested: configuration.maxBytes + 1))
                 : .bad("what the server sent cannot be decompressed")
         case is NIOHTTPDecompression.ExtraDecompressionError:
             self = .bad("what the server sent cannot be decompressed")
@@ -86,13 +100,14 @@ struct TransferFailure: Error {
         }
     }
 
-    private init(client problem: HTTPClientError, isAnswered: Bool) {
+    private init(client problem: HTTPClientError, isAnswered: Bool, _ configuration: DownloaderConfiguration) {
         switch problem {
         case .cancelled: self = .cancelled
-        case .readTimeout, .writeTimeout: self = .passing("the server sent nothing for too long", .deadlineExceeded)
+        case .readTimeout, .writeTimeout:
+            self = .passing("the server sent nothing for \(Self.text(configuration.idle))", .deadlineExceeded)
         case .deadlineExceeded: self = .passing("the transfer took too long", .deadlineExceeded)
         case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
-            self = .passing("connecting took too long", .deadlineExceeded)
+            self = .late(connecting: configuration.connect)
             isBeforeConnection = true
         case .remoteConnectionClosed, .uncleanShutdown:
             self = .passing("the connection ended too early")

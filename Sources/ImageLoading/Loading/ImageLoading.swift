@@ -85,6 +85,33 @@ public struct ResponseFacts: Sendable, Hashable {
 
     public var contentType: String? { headers["content-type"] }
     public var entityTag: String? { headers["etag"] }
+    /// What the bytes are said to be, without parameters; lower-case.
+    private var mediaType: String { (contentType ?? "").prefix { $0 != ";" && $0 != " " }.lowercased() }
+
+    /// An error of a decoder, told by what the server said: bytes that nobody knows are often a page for people.
+    package func explaining(_ error: CoderError) -> CoderError {
+        var error = error
+        let type = mediaType
+        let isPage =
+            type.hasPrefix("text/") || type.hasSuffix("+xml") && type != "image/svg+xml" || type.hasSuffix("json")
+            || type == "application/xml"
+        if isPage, error.code == .unrecognizedFormat {
+            error = CoderError(
+                .badContentType, "the server sent \(type), and no picture",
+                hint: "open it in a browser: it may be a page about an error, or one to log in")
+        }
+        error.httpStatus = error.httpStatus ?? status
+        return error
+    }
+
+    /// Whether the server wants it kept nowhere but in memory; a response modifier may take the field away.
+    ///
+    /// - Source: RFC 9111, section 5.2.2.5.
+    public var forbidsStoring: Bool {
+        (headers["cache-control"] ?? "").split(separator: ",").contains {
+            $0.split(separator: " ").joined().lowercased() == "no-store"
+        }
+    }
 }
 
 /// How long the parts of a transfer took, and how many there were.

@@ -166,7 +166,7 @@ extension ImageManager {
                 if image == nil { image = try await decoding.decode(source, recipe.options, urgency) }
             } catch {
                 await forget(recipe, after: error)
-                throw error
+                throw file.response?.explaining(error) ?? error
             }
             return .picture(
                 StagePicture(image: image!, source: source, tier: file.tier, response: file.response))
@@ -223,7 +223,10 @@ extension ImageManager {
         case .notModified: return StageFile(content: .notModified, response: loaded.response)
         case .source(let source):
             let isKept = recipe.isOriginal ? options.stores.union(options.storesOriginal) : options.storesOriginal
-            if loaded.isWorthStoring, isKept.contains(.disk), recipe.serializer == nil {
+            if loaded.response?.forbidsStoring ?? false {
+                // Neither is what was kept when it was still allowed.
+                await recipe.originalCache.remove(recipe.key.original, from: .disk)
+            } else if loaded.isWorthStoring, isKept.contains(.disk), recipe.serializer == nil {
                 await keep(source, loaded.response, recipe)
             }
             return StageFile(content: .source(source), response: loaded.response)
@@ -251,6 +254,7 @@ extension ImageManager {
         let isWhole = recipe.transformers.isEmpty || image.isTransformed
         guard !image.isPartial, isWhole else { return }
         if options.stores.contains(.memory), picture.tier != .memory { cache.store(image, for: recipe.key.result) }
+        if picture.response?.forbidsStoring ?? false { return await cache.remove(recipe.key.result, from: .disk) }
         guard options.stores.contains(.disk) else { return }
         let needsEntry = !recipe.isOriginal || picture.source == nil || recipe.serializer != nil
         guard needsEntry, picture.tier != .memory, !(recipe.isOriginal && picture.tier == .disk) else { return }

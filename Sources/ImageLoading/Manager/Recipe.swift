@@ -17,12 +17,7 @@ struct Recipe: Sendable {
     init(_ request: ImageRequest, _ configuration: ImageManagerConfiguration) {
         url = request.url
         options = request.options
-        let transformer: (any ImageTransformer)? =
-            switch options.transformer {
-            case .standard: configuration.transformer
-            case .none: nil
-            case .custom(let own): own
-            }
+        let transformer = options.transformer(or: configuration.transformer)
         transformers = (transformer as? Pipeline)?.transformers ?? (transformer.map { [$0] } ?? [])
         // What is transformed is seen upright.
         if !transformers.isEmpty { options.decode.appliesOrientation = true }
@@ -30,9 +25,8 @@ struct Recipe: Sendable {
         originalCache = options.originalCache ?? options.cache ?? configuration.originalCache ?? configuration.cache
         loader = options.loader ?? configuration.loader
         serializer = options.serializer ?? configuration.serializer
-        let filter = options.keyFilter ?? configuration.keyFilter
-        key = CacheKey(
-            original: filter?(url) ?? url, options, transformer: transformers.isEmpty ? nil : Pipeline(transformers))
+        options.transformer = transformers.isEmpty ? .none : .custom(Pipeline(transformers))
+        key = CacheKey(ImageRequest(url, options), filter: configuration.keyFilter)
         if options.scaleFactor == nil { options.scaleFactor = scaleFactor(ofKey: key.original) }
     }
 

@@ -51,17 +51,46 @@ import Testing
         "kind": { $0.kind = .animated },
         // With what the next two do by themselves there are tests below.
         "transformer": nil, "transformsAnimations": nil,
+        // They are part of the file's key, which has tests of its own.
+        "headers": nil, "credential": nil,
         // Pixels are the same, or are somebody else's affair: where they come from, where they go, and when.
         "scaleFactor": nil, "preloadsAllFrames": nil, "priority": nil, "origin": nil, "retriesFailed": nil,
         "refreshesCached": nil, "isProgressive": nil, "minimumProgressInterval": nil, "queries": nil,
         "queriesOriginal": nil, "queriesDataOfMemoryHits": nil, "stores": nil, "storesOriginal": nil,
         "waitsForStore": nil, "encode": nil, "storeFormat": nil, "cache": nil, "originalCache": nil, "loader": nil,
-        "keyFilter": nil, "serializer": nil, "headers": nil, "requestModifier": nil, "responseModifier": nil,
-        "decryptor": nil, "credential": nil, "allowsInvalidCertificates": nil, "handlesCookies": nil, "userInfo": nil,
+        "keyFilter": nil, "serializer": nil, "requestModifier": nil, "responseModifier": nil,
+        "decryptor": nil, "allowsInvalidCertificates": nil, "handlesCookies": nil, "userInfo": nil,
         "alternatives": nil,
     ]
 
     private func fields(of value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
+
+    private func fileKey(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) -> String {
+        var options = LoadOptions()
+        change(&options)
+        return CacheKey(ImageRequest(url, options)).original
+    }
+
+    @Test func `change with what a server sees besides the URL, and show nothing of it`() {
+        let url = "https://example.org/cat@2x.jpg"
+        let keys = [
+            fileKey(url), fileKey(url) { $0.headers = ["Authorization": "alice"] },
+            fileKey(url) { $0.headers = ["Authorization": "bob"] }, fileKey(url) { $0.headers = ["Accept": "alice"] },
+            fileKey(url) { $0.headers = ["A": "b", "Authorization": "alice"] },
+            fileKey(url) { $0.credential = Credential(user: "alice", password: "x") },
+        ]
+        #expect(keys[0] == url && Set(keys).count == keys.count)
+        #expect(!keys.contains { $0.contains("alice") })
+        #expect(keys.allSatisfy { scaleFactor(ofKey: $0) == 2 && EntryName(key: $0).files[0].hasSuffix(".jpg") })
+        #expect(fileKey(url) { $0.headers = ["aUTHORIZATION": "bob"] } == keys[2])
+        #expect(fileKey(url) { ($0.headers, $0.keyFilter) = (["A": "b"], { _ in "own" }) } == "own")
+    }
+
+    @Test(arguments: [
+        ("http://h/a.png#part", "http://h/a.png"), ("HTTPS://h/a?x#", "HTTPS://h/a?x"), ("data:,a#b", "data:,a#b"),
+        ("http://h/a.png", "http://h/a.png"), ("name#1", "name#1"),
+    ])
+    func `leave out what no server sees`(url: String, key: String) { #expect(fileKey(url) == key) }
 
     @Test func `know every field of the options`() {
         #expect(fields(of: DecodeOptions()) == Set(Self.decodeFields.keys))

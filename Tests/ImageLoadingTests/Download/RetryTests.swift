@@ -19,7 +19,9 @@ import Testing
         try await withServer({ $0.retry = Self.quick(2) }) { server, downloader async throws in
             server.on("/a") { .status($0.number == 3 ? 503 : 500) }
 
-            #expect(await downloader.failure(server.url("/a"))?.httpStatus == 503)
+            let error = await downloader.failure(server.url("/a"))
+            #expect(error?.httpStatus == 503)
+            #expect(error?.message.hasSuffix("in the last of 3 attempts") == true)
             #expect(server.requests.count == 3)
         }
     }

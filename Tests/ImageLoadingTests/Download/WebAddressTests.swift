@@ -64,6 +64,19 @@ import Testing
     }
 }
 
+@Suite struct `URLs that are shown` {
+    @Test(arguments: [
+        ("https://joe:SECRET@h/a@2x.png", "https://h/a@2x.png"), ("http://h/cat@2x.png", "http://h/cat@2x.png"),
+        ("HTTP:joe:SECRET@h/a", "HTTP:h/a"), ("http:/joe:SECRET@h/a", "http:/h/a"), ("joe:SECRET@h/a", "joe:h/a"),
+        ("http:\\\\joe:SECRET@h/a", "http:\\\\h/a"), ("http://joe:SEC/SECRET@h/a", "http://h/a"),
+        ("http://joe:SEC#SECRET@h/a", "http://h/a"), ("ftp://joe:SECRET@h/a", "ftp://h/a"),
+        ("http://[::1]:80/a@2x.png", "http://[::1]:80/a@2x.png"), ("http://h:80/a@b", "http://h:80/a@b"),
+        ("asset:cat@2x.png", "asset:cat@2x.png"), ("data:text/plain,a@b", "data:text/plain,a@b"),
+        ("cat@2x.png", "cat@2x.png"), ("http://:@", "http://"), ("", ""),
+    ])
+    func `have no password, however they are written`(url: String, shown: String) { #expect(redacted(url) == shown) }
+}
+
 @Suite struct `Rules for hosts` {
     @Test(arguments: [
         ("example.com", "http://example.com/", true), ("example.com", "https://a.b.example.com:8080/", true),

@@ -48,6 +48,52 @@ import Testing
         #expect(try await manager.image(url, retrying).image.size == PixelSize(40, 30))
     }
 
+    @Test func `tells of a page that comes instead of a picture`() async throws {
+        let page = Array("<html>Please log in</html>".utf8)
+        try await withServer { server, downloader async throws in
+            server.on("/a.png") { _ in .bytes(page, type: "text/html; charset=utf-8") }
+            server.on("/b.png") { _ in .bytes(page) }
+            let manager = manager(downloader)
+            let error = await #expect(throws: CoderError.self) { try await manager.image(server.url("/a.png")) }
+            #expect(error?.code == .badContentType && error?.httpStatus == 200)
+            #expect(error?.message == "the server sent text/html, and no picture")
+            let other = await #expect(throws: CoderError.self) { try await manager.image(server.url("/b.png")) }
+            #expect(other?.code == .unrecognizedFormat && other?.httpStatus == 200)
+        }
+    }
+
+    @Test func `serves nobody what another one got for his credentials`() async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/a.ppm") { .bytes($0.header("Authorization") == nil ? picture(4, 3) : picture(40, 30)) }
+            let manager = manager(downloader)
+            var known = LoadOptions()
+            known.headers = ["Authorization": "Bearer x"]
+            #expect(try await manager.image(server.url("/a.ppm"), known).image.size == PixelSize(40, 30))
+            #expect(try await manager.image(server.url("/a.ppm")).image.size == PixelSize(4, 3))
+            #expect(try await manager.image(server.url("/a.ppm"), known).tier == .memory)
+        }
+    }
+
+    @Test(arguments: [["no-store"], ["private, No-Store"], ["no-store", "max-age=1"]])
+    func `keeps nothing on disk that a server wants kept nowhere, and not the older one either`(fields: [String])
+        async throws
+    {
+        try await withServer { server, downloader async throws in
+            server.on("/a.ppm") { request in
+                let reply = Reply.bytes(picture(4, 3)).with("ETag", "\"\(request.number)\"")
+                return request.number == 1 ? reply : fields.reduce(reply) { $0.with("Cache-Control", $1) }
+            }
+            let cache = PlainCache()
+            let manager = manager(downloader, cache)
+            var options = thumbnail(2)
+            (options.refreshesCached, options.waitsForStore) = (true, true)
+            _ = try await manager.image(server.url("/a.ppm"), options)
+            #expect(cache.entryKeys.count == 2)
+            _ = try await manager.image(server.url("/a.ppm"), options)
+            #expect(cache.entryKeys == [] && cache.imageKeys.count == 1)
+        }
+    }
+
     @Test func `takes no two names for one that differ in the encoding of an accent`() async throws {
         let (composed, decomposed) = ("https://example.org/caf\u{e9}.ppm", "https://example.org/cafe\u{301}.ppm")
         #expect(composed == decomposed, "Swift says so")
