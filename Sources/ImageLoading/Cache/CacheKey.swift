@@ -12,7 +12,7 @@ public import ImageProcessing
 ///     https://example.com/cat-Thumbnail(512x512,aspect)-Decode(upright)-Blur(3).jpg
 ///
 /// The key of a file is its URL without a fragment, which no server sees. What one sees besides, the header fields and the
-/// credential of a request, stands behind it as a digest, for the answer may depend on them. A filter decides for itself.
+/// credential of a request (and whether cookies are sent), stands behind it as a digest, for the answer may depend on them. A filter decides for itself.
 ///
 ///     https://example.com/cat.jpg#Request(b5bb9d8014a0f9b1d61e21e796d78dcc)
 public struct CacheKey: Sendable, Hashable {
@@ -52,6 +52,8 @@ public struct CacheKey: Sendable, Hashable {
             // Without it animations stay as they are, so there are two results of one transformer.
             if options.transformsAnimations { result = transformedKey(result, "Frames") }
         }
+        let stored = options.storedVariant
+        if !stored.isEmpty { result = transformedKey(result, stored) }
         self.result = result
     }
 
@@ -63,14 +65,31 @@ extension LoadOptions {
     /// The key of a URL's file: who asks for it, and how, may decide what a server answers.
     func fileKey(_ url: String) -> String {
         var base = url
-        if let fragment = url.utf8.firstIndex(of: UInt8(ascii: "#")), url.prefix(4).lowercased() == "http" {
+        if let fragment = url.utf8.firstIndex(of: UInt8(ascii: "#")), Self.isWeb(url) {
             base = String(url[..<fragment])
         }
-        if headers.isEmpty, credential == nil { return base }
         var parts = headers.map { "\($0.key.lowercased()): \($0.value)" }.sorted()
         if let credential { parts.append(credential.basic) }
+        if handlesCookies { parts.append("cookies") }
+        if allowsInvalidCertificates { parts.append("any certificate") }
+        if parts.isEmpty {
+            // A file may have the name that a thumbnail of another one would have.
+            return base.utf8.contains(UInt8(ascii: "(")) && Self.isWeb(url) ? "\(base)#File" : base
+        }
         let digest = SHA256.hexDigest(of: Array(parts.joined(separator: "\n").utf8))
         return "\(base)#Request(\(digest.prefix(32)))"
+    }
+
+    private static func isWeb(_ url: String) -> Bool {
+        ["http://", "https://"].contains { url.prefix($0.utf8.count).lowercased() == $0 }
+    }
+
+    /// What makes the picture on disk another one than that in memory.
+    var storedVariant: String {
+        var parts: [String] = []
+        if let size = encode.maxPixelSize { parts.append("within=\(size.width)x\(size.height)") }
+        if encode.firstFrameOnly { parts.append("first") }
+        return parts.isEmpty ? "" : "Stored(\(parts.joined(separator: ",")))"
     }
 
     /// The transformer that counts: that of the options, unless they leave it to the manager.

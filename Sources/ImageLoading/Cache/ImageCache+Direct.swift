@@ -63,21 +63,6 @@ extension ImageCache {
         return hit
     }
 
-    /// The picture in memory, or another one there that it can be made of without decoding it anew.
-    private func imageInMemory(_ keys: CacheKey, _ options: LoadOptions) async -> LoadedImage? {
-        if let image = image(for: keys.decoded), image.isWelcome(options.kind) { return image }
-        var whole = options
-        whole.kind = .any
-        whole.decode.firstFrameOnly = false
-        let key = CacheKey(original: keys.original, whole).decoded
-        guard key != keys.decoded, let image = image(for: key) else { return nil }
-        if options.kind == .animated { return image.animation == nil || options.decode.firstFrameOnly ? nil : image }
-        guard image.animation != nil else { return image }
-        let first = try? await BlockingWork.run { () throws(CoderError) in try StoredPicture.firstFrame(of: image) }
-        if let first, options.stores.contains(.memory) { store(first, for: keys.decoded) }
-        return first
-    }
-
     /// Reads and decodes.
     private func look(
         _ keys: CacheKey, _ options: LoadOptions, usesMemory: Bool, _ urgency: LoadUrgency
@@ -120,6 +105,23 @@ extension ImageCache {
         }
         if Task.isCancelled { throw CoderError(.cancelled, "the look into the cache was cancelled") }
         return hit
+    }
+}
+
+extension ImageCaching {
+    /// The picture in memory, or another one there that it can be made of without decoding it anew.
+    func imageInMemory(_ keys: CacheKey, _ options: LoadOptions) async -> LoadedImage? {
+        if let image = image(for: keys.decoded), image.isWelcome(options.kind) { return image }
+        var whole = options
+        whole.kind = .any
+        whole.decode.firstFrameOnly = false
+        let key = CacheKey(original: keys.original, whole).decoded
+        guard key != keys.decoded, let image = image(for: key) else { return nil }
+        if options.kind == .animated { return image.animation == nil || options.decode.firstFrameOnly ? nil : image }
+        guard image.animation != nil else { return image }
+        let first = try? await BlockingWork.run { () throws(CoderError) in try StoredPicture.firstFrame(of: image) }
+        if let first, options.stores.contains(.memory) { store(first, for: keys.decoded) }
+        return first
     }
 }
 

@@ -36,15 +36,16 @@ enum SystemText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The folder of the control group (version 2) that this process is in; nil for the root, or where there is none.
+    /// The folder of the control group (version 2) that this process is in; nil where there is none.
     ///
+    /// In a container its own group looks like the root; the true root has neither a limit nor anything else to say.
     /// - Source: cgroups(7), "/proc/pid/cgroup".
     static let ownGroup: String? = read("/proc/self/cgroup").flatMap { group(in: $0) }
 
     static func group(in text: String, below root: String = "/sys/fs/cgroup") -> String? {
         for line in text.split(separator: "\n") where line.hasPrefix("0::/") {
             let path = line.dropFirst(3)
-            return path == "/" ? nil : root + path
+            return path == "/" ? root : root + path
         }
         return nil
     }

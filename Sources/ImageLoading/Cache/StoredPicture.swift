@@ -37,7 +37,7 @@ enum StoredPicture {
     }
 
     /// Whether there is a second frame; nothing is decoded for that.
-    private static func isAnimated(_ session: DecodeSession) -> Bool {
+    static func isAnimated(_ session: DecodeSession) -> Bool {
         guard session.coder.roles.contains(.animation), session.info.frameCount != 1 else { return false }
         // Damage behind the first frame leaves a still.
         return ((try? session.frameInfo(1)) ?? nil) != nil

@@ -53,8 +53,16 @@ final class ClientPool: Sendable {
     func withClient<R: Sendable>(_ key: Key, _ body: (HTTPClient) async -> R) async -> R? {
         guard let client = take(key) else { return nil }
         let result = await body(client)
-        for idle in giveBack(key) { await end(idle) }
-        leave()
+        let idle = giveBack(key)
+        if idle.isEmpty {
+            leave()
+        } else {
+            // A server that is slow to part with a connection keeps nobody waiting but ``shutdown()``.
+            Task {
+                for client in idle { await end(client) }
+                leave()
+            }
+        }
         return result
     }
 

@@ -58,13 +58,14 @@ extension AdmissionQueue {
 
 /// Waiting for what cannot be stopped.
 enum Abandonable {
-    /// The answer of a task, or `.cancelled` as soon as the caller is cancelled; the task itself goes on.
+    /// The answer of a task, or `.cancelled` as soon as the caller is cancelled; the task is cancelled and may go on.
     static func value<R: Sendable>(of work: Task<Result<R, CoderError>, Never>) async throws(CoderError) -> R {
         let answer = OneAnswer<Result<R, CoderError>>()
         Task { answer.give(await work.value) }
         let outcome = await withTaskCancellationHandler {
             await answer.value
         } onCancel: {
+            work.cancel()
             answer.give(.failure(CoderError(.cancelled, "the load was cancelled")))
         }
         return try outcome.get()

@@ -8,6 +8,9 @@ struct PartialTransfer: Sendable {
     var validator: String
     /// Bytes of the whole, where that was said.
     var total: Int?
+
+    /// The memory that it holds: where much was expected, a page of it is large.
+    fileprivate var cost: Int { min(max(source.count, 2 << 20), max(source.count, total ?? .max)) }
 }
 
 /// The cut transfers that may be gone on with, the latest first to stay.
@@ -15,10 +18,12 @@ final class PartialStore: Sendable {
     struct Key: Hashable, Sendable {
         var request: OutgoingRequest
         var credential: Credential?
+        var allowsInvalidCertificates: Bool
+        var handlesCookies: Bool
     }
 
     private struct State {
-        var entries: [Key: (partial: PartialTransfer, age: Int)] = [:]
+        var entries: [Key: (partial: PartialTransfer, cost: Int, age: Int)] = [:]
         var bytes = 0
         var clock = 0
     }
@@ -28,13 +33,14 @@ final class PartialStore: Sendable {
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
+    /// Of memory.
     var bytes: Int { state.withLock { $0.bytes } }
 
     /// Takes it out: only one can go on with it.
     func take(_ key: Key) -> PartialTransfer? {
         state.withLock { state in
             guard let entry = state.entries.removeValue(forKey: key) else { return nil }
-            state.bytes -= entry.partial.source.count
+            state.bytes -= entry.cost
             return entry.partial
         }
     }
@@ -45,15 +51,15 @@ final class PartialStore: Sendable {
     }
 
     func put(_ partial: PartialTransfer, _ key: Key) {
-        let count = partial.source.count
-        guard count > 0, count <= maxBytes else { return }
+        let cost = partial.cost
+        guard partial.source.count > 0, cost <= maxBytes else { return }
         state.withLock { state in
-            if let old = state.entries.removeValue(forKey: key) { state.bytes -= old.partial.source.count }
+            if let old = state.entries.removeValue(forKey: key) { state.bytes -= old.cost }
             state.clock += 1
-            state.entries[key] = (partial, state.clock)
-            state.bytes += count
+            state.entries[key] = (partial, cost, state.clock)
+            state.bytes += cost
             while state.bytes > maxBytes, let oldest = state.entries.min(by: { $0.value.age < $1.value.age }) {
-                state.bytes -= oldest.value.partial.source.count
+                state.bytes -= oldest.value.cost
                 state.entries[oldest.key] = nil
             }
         }

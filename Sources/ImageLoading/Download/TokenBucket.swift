@@ -37,6 +37,8 @@ final class TokenBucket: Sendable {
         do {
             try await Task.sleep(for: delay)
         } catch {
+            // Nothing is begun with it.
+            state.withLock { $0.tokens += 1 }
             throw CoderError(.cancelled, "the load was cancelled")
         }
     }

@@ -21,7 +21,11 @@ struct TransferKey: Hashable, Sendable {
     var loner: Int?
 
     var isConditional: Bool { entityTag != nil || lastModified != nil }
-    var partialKey: PartialStore.Key { PartialStore.Key(request: request, credential: credential) }
+    var partialKey: PartialStore.Key {
+        PartialStore.Key(
+            request: request, credential: credential, allowsInvalidCertificates: allowsInvalidCertificates,
+            handlesCookies: handlesCookies)
+    }
 }
 
 /// What all transfers of a downloader share.
@@ -315,7 +319,7 @@ struct Transfer: Sendable {
         "pragma", "sec-gpc", "user-agent",
     ]
 
-    private static func isSecret(_ name: String) -> Bool { !publicFields.contains(name.lowercased()) }
+    static func isSecret(_ name: String) -> Bool { !publicFields.contains(name.lowercased()) }
 }
 
 extension Credential {

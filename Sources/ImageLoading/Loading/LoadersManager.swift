@@ -33,24 +33,28 @@ public final class LoadersManager: ImageLoading {
         loader(for: ImageRequest(url))?.shouldBlock(url, after: error) ?? false
     }
 
-    /// - Throws: what the last source says; `.invalidURL` when nobody loads such a thing.
+    /// - Throws: what the first source says; `.invalidURL` when nobody loads such a thing.
     public func load(
         _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(CoderError) -> LoadedData {
-        var failure = CoderError(.invalidURL, "no loader takes this URL", hint: "check its scheme, or add a loader")
+        var failure: CoderError?
         for (index, url) in ([request.url] + request.options.alternatives).enumerated() {
             let one = index == 0 ? request : request.with(url)
             guard let loader = loader(for: one) else { continue }
             do throws(CoderError) {
-                // What is cached came from the first source, and only that one can say that it is still good.
-                return try await loader.load(one, cached: index == 0 ? cached : nil, urgency, onProgress: onProgress)
+                // Only the first source says whether what is cached is still good, so it is kept with what that one says.
+                if index == 0 { return try await loader.load(one, cached: cached, urgency, onProgress: onProgress) }
+                var data = try await loader.load(one, cached: nil, urgency, onProgress: onProgress)
+                for name in ["etag", "last-modified"] { data.response?.headers[name] = nil }
+                return data
             } catch {
                 if error.code == .cancelled { throw error }
-                failure = error
+                failure = failure ?? error
             }
         }
         throw failure
+            ?? CoderError(.invalidURL, "no loader takes this URL", hint: "check its scheme, or add a loader")
     }
 }
 
@@ -59,6 +63,11 @@ extension ImageRequest {
         var request = self
         request.url = url
         request.options.alternatives = []
+        // What is meant for one server is not told to another.
+        if let other = try? WebAddress(url), (try? WebAddress(self.url))?.origin != other.origin {
+            request.options.headers = options.headers.filter { !Transfer.isSecret($0.key) }
+            request.options.credential = nil
+        }
         return request
     }
 }

@@ -4,9 +4,9 @@ import Synchronization
 /// URLs that failed a short while ago: as many as the list takes, for as long as they are remembered.
 final class FailedURLs: Sendable {
     private struct State {
-        var ends: [String: (end: ContinuousClock.Instant, number: Int)] = [:]
+        var ends: [ExactKey: (end: ContinuousClock.Instant, number: Int)] = [:]
         /// In the order in which they failed; one that failed again, or was removed, stands here without meaning.
-        var order: [(url: String, number: Int)] = []
+        var order: [(url: ExactKey, number: Int)] = []
         var next = 0
     }
 
@@ -25,8 +25,8 @@ final class FailedURLs: Sendable {
         let end = now() + life
         state.withLock { state in
             state.next += 1
-            state.ends[url] = (end, state.next)
-            state.order.append((url, state.next))
+            state.ends[ExactKey(url)] = (end, state.next)
+            state.order.append((ExactKey(url), state.next))
             // Those that mean nothing go with those that are too many.
             var first = 0
             while first < state.order.count {
@@ -47,16 +47,16 @@ final class FailedURLs: Sendable {
     func contains(_ url: String) -> Bool {
         let now = now()
         return state.withLock { state in
-            guard let end = state.ends[url]?.end else { return false }
+            guard let end = state.ends[ExactKey(url)]?.end else { return false }
             if now < end { return true }
-            state.ends[url] = nil
+            state.ends[ExactKey(url)] = nil
             return false
         }
     }
 
     var count: Int { state.withLock { $0.ends.count } }
 
-    func remove(_ url: String) { state.withLock { $0.ends[url] = nil } }
+    func remove(_ url: String) { state.withLock { $0.ends[ExactKey(url)] = nil } }
 
     func removeAll() {
         state.withLock { state in

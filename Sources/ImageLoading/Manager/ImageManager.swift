@@ -15,9 +15,10 @@ public final class ImageManager: Sendable {
     public let configuration: ImageManagerConfiguration
     let decoding: Decoding
     let failures: FailedURLs
-    /// Files that are being got, pictures that are being decoded, and pictures that are being transformed.
+    /// Files that are being got, pictures that are being decoded or transformed, and results on their way into a cache.
     let files = SharedWork<WorkKey, LoadProgress, StageFile>()
-    let pictures = SharedWork<WorkKey, LoadEvent, StageOutcome>()
+    let pictures = SharedWork<WorkKey, LoadEvent, StagePicture>()
+    let results = SharedWork<WorkKey, LoadEvent, StagePicture>()
     private let running = Mutex<[ObjectIdentifier: ImageTask]>([:])
     /// Stores that nobody waits for.
     let stores = Background()
@@ -45,12 +46,9 @@ public final class ImageManager: Sendable {
 
     /// Begins to get one picture.
     public func load(_ request: ImageRequest) -> ImageTask {
+        let request = prepared(request)
         let task = ImageTask(request) { [self] urgency, send in
-            do throws(CoderError) {
-                return .success(try await run(prepared(request), urgency, send))
-            } catch {
-                return .failure(error)
-            }
+            await outcome { () async throws(CoderError) in try await run(request, urgency, send) }
         }
         let id = ObjectIdentifier(task)
         running.withLock { $0[id] = task }
@@ -71,13 +69,8 @@ public final class ImageManager: Sendable {
     ) -> ImageTask {
         let task = load(request)
         Task {
-            let outcome: Result<LoadResult, CoderError>
-            do throws(CoderError) {
-                outcome = .success(try await task.value)
-            } catch {
-                outcome = .failure(error)
-            }
-            deliver { completion(outcome) }
+            let result = await outcome { () async throws(CoderError) in try await task.value }
+            deliver { completion(result) }
         }
         return task
     }
@@ -103,7 +96,10 @@ public final class ImageManager: Sendable {
         guard options.origin != .loaderOnly, options.queries.contains(.memory), !options.refreshesCached,
             !options.queriesDataOfMemoryHits
         else { return nil }
-        return recipe.hit(in: recipe.cache).map { LoadResult(image: $0, tier: .memory, url: request.url) }
+        guard let image = recipe.hit() else { return nil }
+        if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded { return nil }
+        return LoadResult(
+            image: image.withScaleFactor(options.scaleFactor ?? 1), tier: .memory, url: request.url)
     }
 
     // MARK: What is going on
@@ -124,24 +120,4 @@ public final class ImageManager: Sendable {
     public func hasFailed(_ url: String) -> Bool { failures.contains(url) }
     public func forgetFailure(_ url: String) { failures.remove(url) }
     public func forgetAllFailures() { failures.removeAll() }
-}
-
-/// Work that goes on after its cause was answered.
-final class Background: Sendable {
-    private let tasks = Mutex<[Int: Task<Void, Never>]>([:])
-    private let next = Atomic<Int>(0)
-
-    func begin(_ body: @escaping @Sendable () async -> Void) {
-        let number = next.add(1, ordering: .relaxed).newValue
-        tasks.withLock { tasks in
-            tasks[number] = Task { [weak self] in
-                await body()
-                self?.tasks.withLock { $0[number] = nil }
-            }
-        }
-    }
-
-    func finish() async {
-        while let task = tasks.withLock({ $0.values.first }) { await task.value }
-    }
 }

@@ -118,18 +118,22 @@ final class ProgressiveDecoding: Sendable {
 
     /// The picture, once all bytes are there; nil where it has to be decoded anew.
     ///
-    /// A smaller picture is decoded anew: from a reduced decode come other pixels than from the whole, and what is cached
-    /// must not depend on how it came.
+    /// What is cached must not depend on how it came. So a smaller picture is decoded anew, for from a reduced decode come
+    /// other pixels than from the whole; and so is what turned out to be a still, or an animation, only at its end.
     func finish() -> LoadedImage? {
         pace.withLock { $0.isOver = true }
         return state.withLock { state in
             if state.hasFailed { return nil }
             if let animation = state.animation {
                 animation.update()
-                guard animation.isComplete, animation.problem == nil else { return nil }
+                // One frame is a still, and how large frames may be follows from how many there are.
+                guard animation.isComplete, animation.problem == nil, animation.frameCount > 1,
+                    options.decode.limitBytes == nil
+                else { return nil }
                 return LoadedImage(.animated(animation), format: animation.format, options: options.decode)
             }
             guard let session = state.session, options.kind != .animated else { return nil }
+            let wantsStill = options.kind == .still || options.decode.firstFrameOnly
             do throws(CoderError) {
                 let pending = session.pendingOrientation
                 let upright = pending.applied(to: session.info.size)
@@ -137,7 +141,7 @@ final class ProgressiveDecoding: Sendable {
                 if state.complete == nil, let part = try session.decodeAvailable(), part.isComplete {
                     state.complete = part.pixels
                 }
-                guard let pixels = state.complete else { return nil }
+                guard let pixels = state.complete, wantsStill || !StoredPicture.isAnimated(session) else { return nil }
                 return LoadedImage(
                     .still(try session.reduced(pixels, options.decode)), format: session.format,
                     options: options.decode)

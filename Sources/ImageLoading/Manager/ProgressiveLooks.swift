@@ -45,7 +45,7 @@ final class ProgressiveLooks: Sendable {
             let image = try? await decoding.run(urgency) { _ throws(CoderError) in progressive.look() }
             guard let image else { return }
             // A preview behind the picture itself would be a step back.
-            if !state.withLock({ $0.isOver }) { send(.preview(image.withScaleFactor(recipe.options.scaleFactor ?? 1))) }
+            if !state.withLock({ $0.isOver }) { send(.preview(image)) }
         }
     }
 

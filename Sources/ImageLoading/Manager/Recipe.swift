@@ -13,6 +13,8 @@ struct Recipe: Sendable {
     var loader: any ImageLoading
     var serializer: CacheSerializer?
     var key: CacheKey
+    /// Set where the request shares its work with nobody.
+    private let own: Unique?
 
     init(_ request: ImageRequest, _ configuration: ImageManagerConfiguration) {
         url = request.url
@@ -27,51 +29,102 @@ struct Recipe: Sendable {
         serializer = options.serializer ?? configuration.serializer
         options.transformer = transformers.isEmpty ? .none : .custom(Pipeline(transformers))
         key = CacheKey(ImageRequest(url, options), filter: configuration.keyFilter)
-        if options.scaleFactor == nil { options.scaleFactor = scaleFactor(ofKey: key.original) }
+        options.scaleFactor = options.scaleFactor(ofKey: key.original)
+        own = Self.isPlain(options) ? nil : Unique()
     }
 
-    /// Whether the result is the file's own picture, so that the file serves as its entry on disk.
-    var isOriginal: Bool { key.result == key.original }
+    /// Whether a server is asked although there is something in a cache.
+    var asksAgain: Bool { options.refreshesCached && options.origin == .any }
+
+    /// The same for the caches alone.
+    var offline: Recipe {
+        var recipe = self
+        recipe.options.origin = .cacheOnly
+        recipe.options.refreshesCached = false
+        return recipe
+    }
+
+    // MARK: Caches
 
     /// The picture in memory, if it is of the kind that is wanted.
-    func hit(in cache: any ImageCaching) -> LoadedImage? {
-        guard let image = cache.image(for: key.result), isWelcome(image) else { return nil }
-        return image.withScaleFactor(options.scaleFactor ?? 1)
+    func hit() -> LoadedImage? {
+        guard let image = cache.image(for: key.result), image.isWelcome(options.kind) else { return nil }
+        return image
     }
 
-    private func isWelcome(_ image: LoadedImage) -> Bool {
-        switch options.kind {
-        case .any: true
-        case .still: image.still != nil
-        case .animated: image.animation != nil
-        }
+    /// Where the bytes of the result are: those of an unchanged file are the file's.
+    var resultCache: any ImageCaching { key.isOriginal ? originalCache : cache }
+
+    /// Whether the file is looked for on disk.
+    var readsDisk: Bool {
+        let tiers = key.isOriginal ? options.queries.union(options.queriesOriginal) : options.queriesOriginal
+        return options.origin != .loaderOnly && tiers.contains(.disk)
     }
+
+    /// Whether the file is kept on disk; with a serializer nothing goes there that it has not made.
+    var keepsFile: Bool {
+        let tiers = key.isOriginal ? options.stores.union(options.storesOriginal) : options.storesOriginal
+        return serializer == nil && tiers.contains(.disk)
+    }
+
+    // MARK: What work is shared by
 
     /// Whether nothing in it is code that could make its bytes others than those of the next request.
-    private var isPlain: Bool {
+    var isPlain: Bool { own == nil }
+
+    private static func isPlain(_ options: LoadOptions) -> Bool {
         options.requestModifier == nil && options.responseModifier == nil && options.decryptor == nil
             && options.serializer == nil && options.cache == nil && options.originalCache == nil
             && options.loader == nil && options.credential == nil && options.userInfo.isEmpty
     }
 
-    /// What the same bytes can be shared by; others are never mixed with them.
-    var fileKey: WorkKey { WorkKey(key.original, variant: fileVariant, own: isPlain ? nil : Unique()) }
+    private func workKey(_ text: String, _ variant: String) -> WorkKey {
+        WorkKey(text, variant: variant, own: own)
+    }
+
+    /// Of what is decoded.
+    var decodedKey: ExactKey { ExactKey(key.decoded) }
+
+    /// Of the file.
+    var fileKey: WorkKey { workKey(key.original, fileVariant) }
+    /// Of a file that a loader makes for these options alone.
+    var ownFileKey: WorkKey { workKey(key.original, "\(fileVariant)\n\(key.decoded)") }
 
     private var fileVariant: String {
         let headers = options.headers.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return
             ([
-                url, "\(options.storesOriginal.rawValue)\(options.stores.rawValue)\(options.queriesOriginal.rawValue)",
+                url, "\(readsDisk)\(keepsFile)\(options.retriesFailed)",
                 "\(options.allowsInvalidCertificates)\(options.handlesCookies)\(options.refreshesCached)\(options.origin)",
-            ]
-            + headers).joined(separator: "\n")
+            ] + options.alternatives + headers).joined(separator: "\n")
     }
 
-    /// The same for the picture after some of the transformers.
+    /// Of the picture after some of the transformers.
     func pictureKey(after count: Int) -> WorkKey {
         let done = transformers.prefix(count).map(\.key).joined(separator: "-")
-        return WorkKey(
-            key.decoded, variant: "\(done)\n\(options.isProgressive)\n\(fileVariant)", own: isPlain ? nil : Unique())
+        return workKey(key.decoded, "\(done)\n\(pictureVariant)")
+    }
+
+    private var pictureVariant: String {
+        """
+        \(options.isProgressive)\(options.minimumProgressInterval)\(options.transformsAnimations)\
+        \(options.queriesOriginal.rawValue) \(options.storesOriginal.rawValue)
+        \(fileVariant)
+        """
+    }
+
+    /// Of the result, and where it is kept.
+    var resultKey: WorkKey {
+        let format = options.storeFormat.map { "\($0)" } ?? ""
+        let manner = options.encode == EncodeOptions() ? format : "\(format) \(options.encode)"
+        return workKey(
+            key.result, "\(options.queries.rawValue) \(options.stores.rawValue) \(manner)\n\(pictureVariant)")
+    }
+
+    /// Of the entry on disk.
+    var storeKey: WorkKey {
+        let isElsewhere = options.cache != nil || options.originalCache != nil
+        return WorkKey(key.result, variant: "", own: isElsewhere ? own : nil)
     }
 }
 
@@ -97,8 +150,8 @@ final class Unique: Hashable, Sendable {
 struct StageFile: Sendable {
     enum Content: Sendable {
         case source(ImageSource)
-        case image(LoadedImage)
-        case notModified
+        /// What a loader made, and for which options.
+        case image(LoadedImage, madeFor: ExactKey)
     }
     var content: Content
     var tier: CacheTiers = []
@@ -112,11 +165,6 @@ struct StagePicture: Sendable {
     var source: ImageSource?
     var tier: CacheTiers = []
     var response: ResponseFacts?
-}
-
-/// What comes out of a stage.
-enum StageOutcome: Sendable {
-    case picture(StagePicture)
-    /// Whoever asked has the picture already.
-    case notModified
+    /// Whether a transformer failed.
+    var isIncomplete = false
 }

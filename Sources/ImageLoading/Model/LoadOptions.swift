@@ -38,7 +38,8 @@ public struct LoadOptions: Sendable {
     public var minimumProgressInterval = 0.0
     /// The tiers that are asked for the result, in the order memory, disk.
     public var queries = CacheTiers.all
-    /// The tiers that are asked for the file that the result is made of.
+    /// The tiers that are asked for what the result is made of: the file on disk, and, for a transformed picture, the one
+    /// before its transformers in memory.
     public var queriesOriginal = CacheTiers.disk
     /// Whether the file's bytes are handed over although the picture was in memory.
     public var queriesDataOfMemoryHits = false
@@ -46,6 +47,7 @@ public struct LoadOptions: Sendable {
     // MARK: Where it goes
 
     public var stores = CacheTiers.all
+    /// The same for what the result is made of; see ``queriesOriginal``.
     public var storesOriginal = CacheTiers.disk
     /// Whether the result is handed over only after it was stored.
     public var waitsForStore = false
@@ -63,6 +65,7 @@ public struct LoadOptions: Sendable {
     public var serializer: CacheSerializer?
     /// Fields that are sent, on top of the downloader's.
     public var headers: [String: String] = [:]
+    /// Changes the request; where that changes what is answered, ``keyFilter`` has to tell the pictures apart.
     public var requestModifier: RequestModifier?
     public var responseModifier: ResponseModifier?
     public var decryptor: Decryptor?
@@ -101,7 +104,7 @@ public enum LoadOrigin: Sendable, Hashable {
 
 /// Turns an URL into the key that its picture is cached under.
 public typealias CacheKeyFilter = @Sendable (_ url: String) -> String
-/// Makes the bytes that go to the disk; nil stores nothing there.
+/// Makes the bytes that go to the disk, and nothing else goes there; nil stores nothing.
 public typealias CacheSerializer =
     @Sendable (_ image: LoadedImage, _ data: [UInt8]?, _ url: String) throws(CoderError) -> [UInt8]?
 /// Rewrites options before anything else is done.

@@ -21,18 +21,32 @@ public final class ImagePrefetcher: Sendable {
         /// After every picture; ends with the last one.
         public let updates: AsyncStream<Progress>
         fileprivate let sink: AsyncStream<Progress>.Continuation
-        fileprivate let state: Mutex<(progress: Progress, task: Task<Void, Never>?)>
+        fileprivate let state: Mutex<(progress: Progress, task: Task<Void, Never>?, isCancelled: Bool)>
 
         fileprivate init(_ urls: [String]) {
             self.urls = urls
             (updates, sink) = AsyncStream.makeStream(of: Progress.self, bufferingPolicy: .bufferingNewest(64))
-            state = Mutex((Progress(total: urls.count), nil))
+            state = Mutex((Progress(total: urls.count), nil, false))
         }
 
         public var progress: Progress { state.withLock { $0.progress } }
 
         /// Ends what is still to be done; it counts as skipped.
-        public func cancel() { state.withLock { $0.task }?.cancel() }
+        public func cancel() {
+            let task = state.withLock { state in
+                state.isCancelled = true
+                return state.task
+            }
+            task?.cancel()
+        }
+
+        fileprivate func hold(_ task: Task<Void, Never>) {
+            let isCancelled = state.withLock { state in
+                state.task = task
+                return state.isCancelled
+            }
+            if isCancelled { task.cancel() }
+        }
 
         /// Waits for the end.
         @discardableResult
@@ -42,12 +56,12 @@ public final class ImagePrefetcher: Sendable {
         }
 
         fileprivate func count(skipped: Bool) {
-            let now = state.withLock { state in
+            state.withLock { state in
                 state.progress.finished += 1
                 state.progress.skipped += skipped ? 1 : 0
-                return state.progress
+                // In here, or a later one might be told first.
+                sink.yield(state.progress)
             }
-            sink.yield(now)
         }
     }
 
@@ -73,7 +87,7 @@ public final class ImagePrefetcher: Sendable {
 
     /// Begins to get a list of pictures, with low priority unless the options say otherwise.
     ///
-    /// - Parameter tiers: where they are kept; `.disk` alone keeps the files and decodes nothing for memory.
+    /// - Parameter tiers: where they are kept; `.disk` alone gets files and decodes nothing but thumbnails and the like.
     @discardableResult
     public func prefetch(_ urls: [String], _ options: LoadOptions? = nil, into tiers: CacheTiers = .all) -> Token {
         var wanted = options ?? LoadOptions()
@@ -90,7 +104,7 @@ public final class ImagePrefetcher: Sendable {
                         let urgency = LoadUrgency(wanted.priority)
                         do throws(CoderError) {
                             try await line.run(urgency) { () async throws(CoderError) in
-                                _ = try await manager.image(url, wanted)
+                                try await Self.prefetch(url, wanted, tiers, manager)
                             }
                             token.count(skipped: false)
                         } catch {
@@ -102,9 +116,23 @@ public final class ImagePrefetcher: Sendable {
             token.sink.finish()
             self.tokens.withLock { _ = $0.removeValue(forKey: id) }
         }
-        token.state.withLock { $0.task = task }
+        token.hold(task)
         return token
     }
+
+    private static func prefetch(
+        _ url: String, _ options: LoadOptions, _ tiers: CacheTiers, _ manager: ImageManager
+    ) async throws(CoderError) {
+        // The file itself needs no decode, and is not on disk because its picture is in memory.
+        if tiers == .disk, manager.cacheKey(url, options).isOriginal {
+            _ = try await manager.file(ImageRequest(url, options))
+        } else {
+            _ = try await manager.image(url, options)
+        }
+    }
+
+    /// Pictures that are being got.
+    public var runningCount: Int { line.running }
 
     /// Ends every list.
     public func cancelAll() {

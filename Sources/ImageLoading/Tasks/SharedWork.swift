@@ -37,8 +37,10 @@ final class SharedWork<Key: Hashable & Sendable, Event: Sendable, Value: Sendabl
         }
 
         fileprivate func weigh() {
-            guard let most = state.withLock({ $0.waiters.values.map(\.urgency.priority).max() }) else { return }
-            urgency.priority = most
+            // In the lock, or an older answer might be set after a newer one.
+            state.withLock { state in
+                if let most = state.waiters.values.map(\.urgency.priority).max() { urgency.priority = most }
+            }
         }
 
         /// Answers one caller; true when it was the last.

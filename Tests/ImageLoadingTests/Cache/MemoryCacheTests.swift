@@ -197,7 +197,7 @@ import Testing
         #expect(MemoryAllowance.total("MemTotal:       24600276 kB\nMemFree: 1 kB\n") == 24_600_276 * 1024)
         #expect(MemoryAllowance.total("MemTotal: many kB") == nil)
         #expect(SystemText.group(in: "1:cpu:/x\n0::/user.slice/a\n", below: "/c") == "/c/user.slice/a")
-        #expect(SystemText.group(in: "0::/\n") == nil && SystemText.group(in: "4:memory:/x\n") == nil)
+        #expect(SystemText.group(in: "0::/\n", below: "/g") == "/g" && SystemText.group(in: "4:memory:/x\n") == nil)
     }
 
     @Test func `answers a hundred thousand lookups of several threads, and loses none`() async throws {

@@ -137,11 +137,15 @@ import Testing
 
     @Test func `are kept within bounds, the latest first`() throws {
         let store = PartialStore(maxBytes: 100)
-        func key(_ name: String) -> PartialStore.Key { .init(request: OutgoingRequest(url: name), credential: nil) }
+        func key(_ name: String) -> PartialStore.Key {
+            PartialStore.Key(
+                request: OutgoingRequest(url: name), credential: nil, allowsInvalidCertificates: false,
+                handlesCookies: false)
+        }
         func partial(_ count: Int) throws -> PartialTransfer {
             let source = try ImageSource(growingTo: 200)
             try source.append([UInt8](repeating: 0, count: count))
-            return PartialTransfer(source: source, validator: "v", total: nil)
+            return PartialTransfer(source: source, validator: "v", total: count)
         }
 
         store.put(try partial(40), key("a"))
@@ -155,5 +159,19 @@ import Testing
         #expect(store.take(key("b"))?.validator == nil)
         #expect(store.take(key("d"))?.validator == nil)
         #expect(store.bytes == 40)
+    }
+
+    @Test func `count for the memory that they hold, not for the byte that has arrived`() throws {
+        let store = PartialStore(maxBytes: 5 << 20)
+        for number in 0..<10 {
+            let source = try ImageSource(growingTo: 100 << 20)
+            try source.append([1])
+            store.put(
+                PartialTransfer(source: source, validator: "v", total: 100 << 20),
+                PartialStore.Key(
+                    request: OutgoingRequest(url: "\(number)"), credential: nil, allowsInvalidCertificates: false,
+                    handlesCookies: false))
+        }
+        #expect(store.bytes == 4 << 20)
     }
 }

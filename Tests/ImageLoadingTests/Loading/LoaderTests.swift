@@ -118,7 +118,7 @@ import Testing
 
         #expect(try await manager.bytes("bad1") { $0.alternatives = ["none", "bad2", "good", "bad3"] } == [2])
         let error = await manager.failure("bad1") { $0.alternatives = ["bad2"] }
-        #expect(error?.message == "bad2 is not there")
+        #expect(error?.message == "bad1 is not there")
     }
 
     @Test func `load files, data and the web`() async throws {
