@@ -54,6 +54,8 @@ final class FailedURLs: Sendable {
         }
     }
 
+    /// What the order takes, also for those that are forgotten.
+    var places: Int { state.withLock { $0.order.count } }
     var count: Int { state.withLock { $0.ends.count } }
 
     func remove(_ url: String) { state.withLock { $0.ends[ExactKey(url)] = nil } }

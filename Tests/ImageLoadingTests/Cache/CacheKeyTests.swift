@@ -52,14 +52,16 @@ import Testing
         // With what the next two do by themselves there are tests below.
         "transformer": nil, "transformsAnimations": nil,
         // They are part of the file's key, which has tests of its own.
-        "headers": nil, "credential": nil,
+        "headers": nil, "credential": nil, "handlesCookies": nil, "allowsInvalidCertificates": nil,
+        // Of it counts what makes the picture on disk another one.
+        "encode": { $0.encode.maxPixelSize = PixelSize(1, 1) },
         // Pixels are the same, or are somebody else's affair: where they come from, where they go, and when.
         "scaleFactor": nil, "preloadsAllFrames": nil, "priority": nil, "origin": nil, "retriesFailed": nil,
         "refreshesCached": nil, "isProgressive": nil, "minimumProgressInterval": nil, "queries": nil,
         "queriesOriginal": nil, "queriesDataOfMemoryHits": nil, "stores": nil, "storesOriginal": nil,
-        "waitsForStore": nil, "encode": nil, "storeFormat": nil, "cache": nil, "originalCache": nil, "loader": nil,
+        "waitsForStore": nil, "storeFormat": nil, "cache": nil, "originalCache": nil, "loader": nil,
         "keyFilter": nil, "serializer": nil, "requestModifier": nil, "responseModifier": nil,
-        "decryptor": nil, "allowsInvalidCertificates": nil, "handlesCookies": nil, "userInfo": nil,
+        "decryptor": nil, "userInfo": nil,
         "alternatives": nil,
     ]
 
@@ -78,6 +80,7 @@ import Testing
             fileKey(url) { $0.headers = ["Authorization": "bob"] }, fileKey(url) { $0.headers = ["Accept": "alice"] },
             fileKey(url) { $0.headers = ["A": "b", "Authorization": "alice"] },
             fileKey(url) { $0.credential = Credential(user: "alice", password: "x") },
+            fileKey(url) { $0.handlesCookies = true }, fileKey(url) { $0.allowsInvalidCertificates = true },
         ]
         #expect(keys[0] == url && Set(keys).count == keys.count)
         #expect(!keys.contains { $0.contains("alice") })
@@ -88,7 +91,8 @@ import Testing
 
     @Test(arguments: [
         ("http://h/a.png#part", "http://h/a.png"), ("HTTPS://h/a?x#", "HTTPS://h/a?x"), ("data:,a#b", "data:,a#b"),
-        ("http://h/a.png", "http://h/a.png"), ("name#1", "name#1"),
+        ("http://h/a.png", "http://h/a.png"), ("name#1", "name#1"), ("httpicons:a#1", "httpicons:a#1"),
+        ("https://h/cat-Thumbnail(5x5,aspect).jpg", "https://h/cat-Thumbnail(5x5,aspect).jpg#File"),
     ])
     func `leave out what no server sees`(url: String, key: String) { #expect(fileKey(url) == key) }
 

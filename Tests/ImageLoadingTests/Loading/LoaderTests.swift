@@ -121,6 +121,34 @@ import Testing
         #expect(error?.message == "bad1 is not there")
     }
 
+    @Test(arguments: [("https://a.test/x", true), ("https://b.test/x", false), ("http://a.test/x", false)])
+    func `tell no other server what is meant for the first`(other: String, isHome: Bool) async throws {
+        let seen = Collected<ImageRequest>()
+        let manager = LoadersManager([Fixed(prefix: "https://a.test/1", byte: nil), Telling(seen: seen)])
+        _ = await manager.failure("https://a.test/1") {
+            $0.alternatives = [other]
+            $0.headers = ["Authorization": "secret", "Accept": "image/*"]
+            $0.credential = Credential(user: "joe", password: "secret")
+        }
+        let request = try #require(seen.values.last)
+        #expect(request.url == other && request.options.headers["Accept"] == "image/*")
+        #expect((request.options.headers["Authorization"] != nil) == isHome)
+        #expect((request.options.credential != nil) == isHome)
+    }
+
+    /// Fails, and says what it was asked.
+    private struct Telling: ImageLoading {
+        let seen: Collected<ImageRequest>
+        func canLoad(_ request: ImageRequest) -> Bool { true }
+        func load(
+            _ request: ImageRequest, cached: CachedData?, _ urgency: LoadUrgency,
+            onProgress: @escaping @Sendable (LoadProgress) -> Void
+        ) async throws(CoderError) -> LoadedData {
+            seen.add(request)
+            throw CoderError(.notFound, "nothing")
+        }
+    }
+
     @Test func `load files, data and the web`() async throws {
         let place = TemporaryDirectory()
         let path = place.write([5], to: "a")

@@ -63,4 +63,22 @@ import Testing
         await ImagePrefetcher(manager).prefetch(Self.urls, into: .disk).value()
         #expect(cache.entryKeys == Self.urls && cache.imageKeys.isEmpty)
     }
+
+    @Test func `ends every list, also one that has only begun`() async {
+        let loader = ScriptedLoader(Self.answers, isOpen: false)
+        let prefetcher = ImagePrefetcher(manager(loader))
+        let tokens = (0..<20).map { _ in prefetcher.prefetch(Self.urls) }
+        prefetcher.cancelAll()
+        for token in tokens { #expect(await token.value() == .init(finished: 6, skipped: 6, total: 6)) }
+        #expect(prefetcher.runningCount == 0)
+    }
+
+    @Test func `gets the files of pictures that are in memory already`() async throws {
+        let cache = PlainCache()
+        let manager = manager(ScriptedLoader(Self.answers), cache)
+        for url in Self.urls { _ = try await manager.image(url) }
+        await cache.clear(.disk)
+        await ImagePrefetcher(manager).prefetch(Self.urls, into: .disk).value()
+        #expect(cache.entryKeys == Self.urls)
+    }
 }

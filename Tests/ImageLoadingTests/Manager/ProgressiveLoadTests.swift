@@ -60,4 +60,35 @@ import Testing
         let error = await #expect(throws: CoderError.self) { try await manager(loader).image("cut.jpg", options) }
         #expect(error?.code == .truncated)
     }
+
+    /// Loads the same in one piece and in parts, and says what came out each time.
+    private static func both(_ bytes: [UInt8], _ options: LoadOptions) async throws -> [LoadedImage] {
+        var progressive = options
+        progressive.isProgressive = true
+        let plain = manager(ScriptedLoader(["a": .bytes(bytes)]))
+        let growing = manager(ScriptedLoader(["a": .parts(parts(bytes, 5))]))
+        return [try await plain.image("a", options).image, try await growing.image("a", progressive).image]
+    }
+
+    @Test(arguments: [0, 1000, 100_000])
+    func `comes out as it does without that, with a limit of bytes`(limit: Int) async throws {
+        var options = LoadOptions()
+        if limit > 0 { options.decode.limitBytes = limit }
+        for name in ["pictures/three-frames.gif", "pictures/f.gif", "pictures/three-frames.webp", "pictures/photo.jpg"]
+        {
+            let images = try await Self.both(Fixture.named(name).bytes, options)
+            #expect(images[0].size == images[1].size && images[0].frameCount == images[1].frameCount, "\(name)")
+            #expect((images[0].still == nil) == (images[1].still == nil), "\(name)")
+        }
+    }
+
+    @Test func `is an animation also where only its end says so`() async throws {
+        // Without the block of an application that says how often it is shown, a GIF is known by its second frame.
+        let bytes = Fixture.named("pictures/three-frames.gif").bytes
+        let start = try #require((0..<bytes.count - 3).first { bytes[$0] == 0x21 && bytes[$0 + 1] == 0xFF })
+        let end = try #require((start + 14..<bytes.count).first { bytes[$0] == 0 && $0 > start + 16 })
+        let plain = Array(bytes[..<start]) + Array(bytes[(end + 1)...])
+        let images = try await Self.both(plain, LoadOptions())
+        #expect(images.map(\.frameCount) == [3, 3])
+    }
 }

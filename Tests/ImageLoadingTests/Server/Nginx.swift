@@ -13,6 +13,8 @@ final class Nginx: Sendable {
     let port: Int
     let securePort: Int
     private let process: Process
+    /// Its other end is the process's reason to live, so it ends with this one, too.
+    private let life = Pipe()
 
     /// Serves `files` from `/`, slowly from `/slow/`, compressed and without a length from `/gzip/`, behind a password
     /// from `/secret/`.
@@ -26,10 +28,21 @@ final class Nginx: Sendable {
         (port, securePort) = (try await Self.freePort(), try await Self.freePort())
         place.write(Array(Self.configuration(place.path, port, securePort).utf8), to: "nginx.conf")
         process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.program!)
-        process.arguments = ["-p", place.path, "-c", place.file("nginx.conf"), "-e", place.file("errors")]
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = [
+            "-c", #""$0" "$@" & read line; kill -9 $!"#, Self.program!, "-p", place.path, "-c",
+            place.file("nginx.conf"), "-e", place.file("errors"),
+        ]
+        process.standardInput = life
         process.standardError = FileHandle.nullDevice
         try process.run()
+    }
+
+    /// What it says is wrong with it.
+    var complaint: String? {
+        readFile(place.file("errors")).map { String(decoding: $0, as: UTF8.self) }.flatMap {
+            $0.contains("[emerg]") ? $0 : nil
+        }
     }
 
     func url(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
@@ -38,11 +51,11 @@ final class Nginx: Sendable {
     /// Replaces a file.
     func write(_ bytes: [UInt8], to name: String) { place.write(bytes, to: "files/\(name)") }
 
-    func stop() { kill(process.processIdentifier, SIGKILL) }
+    func stop() { try? life.fileHandleForWriting.close() }
 
     private static func freePort() async throws -> Int {
         let server = try await TestServer.start()
-        defer { Task { await server.stop() } }
+        await server.stop()
         return server.port
     }
 
