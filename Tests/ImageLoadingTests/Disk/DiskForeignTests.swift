@@ -88,10 +88,12 @@ import Testing
         place.folder("tagged")
         let other = "Signature: 8a477f597d28d172789f06886806bc55\n# of a browser\n"
         place.write(Array(other.utf8), to: "tagged/CACHEDIR.TAG")
-        let caches = ["empty", "full", "tagged", "new/one"].map(cache)
+        place.folder("swept")
+        cache("swept").prune()
+        let caches = ["empty", "full", "tagged", "swept", "new/one"].map(cache)
         for cache in caches { try cache.store(CachedData([1]), for: "a") }
 
-        #expect(caches.map(FolderStatus.isMarked) == [true, false, false, true])
+        #expect(caches.map(FolderStatus.isMarked) == [true, false, false, true, true])
         #expect(readFile(place.file("tagged/CACHEDIR.TAG"))?.count == 59)
     }
 

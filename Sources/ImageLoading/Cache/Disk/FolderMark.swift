@@ -23,11 +23,12 @@ extension EntryStore {
         return (try? system.read(file, at: 0, count: FolderMark.head.count)) == FolderMark.head
     }
 
-    /// Marks the folder as a cache's, if nothing is in it but such a mark that was not written.
+    /// Marks the folder as a cache's, if nothing is in it but such a mark that was not written, and the janitor's file.
     func mark() throws(SystemError) {
         var isEmpty = true
         try system.list("\(directory)/.") { name, facts in
-            if name != FolderMark.name || facts.kind != .regular || facts.size > 0 { isEmpty = false }
+            let isOwn = name == FolderMark.name && facts.size == 0 || name == JanitorRecord.name
+            if !isOwn || facts.kind != .regular { isEmpty = false }
         }
         guard isEmpty else { return }
         let file = try system.openLock("\(directory)/\(FolderMark.name)")
