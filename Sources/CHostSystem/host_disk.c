@@ -32,6 +32,8 @@ int host_facts(int folder, const char *name, host_file_facts *facts) {
             .allocated = wide.stx_blocks * 512,
             .mode      = wide.stx_mode,
             .links     = wide.stx_nlink,
+            .owner     = wide.stx_uid,
+            .group     = wide.stx_gid,
         };
         return 0;
     }
@@ -48,6 +50,8 @@ int host_facts(int folder, const char *name, host_file_facts *facts) {
         .allocated = (uint64_t)narrow.st_blocks * 512,
         .mode      = narrow.st_mode,
         .links     = (uint32_t)narrow.st_nlink,
+        .owner     = narrow.st_uid,
+        .group     = narrow.st_gid,
     };
     return 0;
 }

@@ -59,6 +59,16 @@ import Testing
     }
 }
 
+@Suite struct `Sizes of caches` {
+    @Test(arguments: [
+        (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (500 << 20, "500 MiB"), (1 << 30, "1 GiB"),
+        ((1 << 20) - 1, "1 MiB"), (Int.max, "8 EiB"),
+    ])
+    func `are said in units of 1024`(count: Int, text: String) {
+        #expect(CachePrune.size(count) == text)
+    }
+}
+
 @Suite struct `Ages of entries` {
     @Test func `are numbers with a unit`() throws {
         #expect(try CachePrune.age("90s") == .seconds(90))

@@ -21,6 +21,8 @@ typedef struct host_file_facts {
     uint64_t allocated; /* bytes, not blocks */
     uint32_t mode;
     uint32_t links;
+    uint32_t owner;
+    uint32_t group;
 } host_file_facts;
 
 /* The facts of what has a name in an open folder, never of what a link leads to; of an open file where the name is "".

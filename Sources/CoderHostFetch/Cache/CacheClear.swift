@@ -5,6 +5,7 @@ import ImageLoading
 /// Removes all entries.
 enum CacheClear: CacheVerb {
     static let name = "clear"
+    static let summary = "remove all entries"
     static let examples: [(command: String, does: String)] = [("coderhost cache clear", "removes all entries")]
 
     static func run(
@@ -21,7 +22,8 @@ enum CacheClear: CacheVerb {
                     ("removed_size", .integer(size)), ("kept", .integer(after.count)),
                 ]).text)
         } else {
-            Console.out("removed \(entries(count)), \(ByteText.of(size))")
+            Console.out("removed \(entries(count)), \(Self.size(size))")
+            if after.count > 0 { Console.out("kept \(entries(after.count)), \(Self.size(after.size))") }
         }
         return .success
     }

@@ -23,7 +23,9 @@ enum CacheCommand: Command {
                     return option
                 }
             }, verbs: verbs.map { $0.name },
-        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }))
+        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }),
+        verbSummaries: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.summary) }),
+        common: CommandSpecification.common(plugins: [CacheWarm.name]))
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let word = arguments.operands[0]
@@ -41,19 +43,22 @@ enum CacheCommand: Command {
                     : "\"\(operands[verb.operandCount.upperBound])\" is one word too many",
                 command: "cache \(word)")
         }
-        let cache = try CacheSwitches(arguments).open()
-        let code = try verb.run(operands, arguments, cache)
-        if case .degraded(let error) = cache.state {
-            Console.error("coderhost: warning: \(printable(error.message))")
-            if let hint = error.hint { Console.error("  try: \(printable(hint))") }
+        guard let cache = try CacheSwitches(arguments).cache() else {
+            throw UsageError(CacheSwitches.homeless, hint: CacheSwitches.homelessHint)
         }
-        return code
+        var code = ExitCode.success
+        if (try? cache.examine()) != nil { code = try verb.run(operands, arguments, cache) }
+        guard case .degraded(let error) = cache.state else { return code }
+        Console.error("coderhost: \(printable(error.message))")
+        if let hint = error.hint { Console.error("  try: \(printable(hint))") }
+        return code == .success ? ExitCode(error.code) : code
     }
 }
 
 /// One thing that `coderhost cache` does.
 protocol CacheVerb: SendableMetatype {
     static var name: String { get }
+    static var summary: String { get }
     /// What stands behind it in the usage.
     static var operands: String { get }
     static var operandCount: ClosedRange<Int> { get }
@@ -70,9 +75,28 @@ extension CacheVerb {
     static var operandCount: ClosedRange<Int> { 0...0 }
     static var options: [OptionSpecification] { [] }
 
+    /// False for files of this machine and for data in their own URL, which are there whenever they are wanted.
+    static func mayBeKept(_ url: String) -> Bool {
+        !["file:", "data:"].contains { url.prefix($0.count).lowercased() == $0 }
+    }
+
     /// `1 entry`, `2 entries`.
     static func counted(_ count: Int, _ one: String, _ many: String) -> String {
         "\(count) \(count == 1 ? one : many)"
+    }
+
+    /// Bytes in the units in which sizes are typed: `--max-size 500M` is 500 MiB.
+    static func size(_ count: Int) -> String {
+        var value = Double(count)
+        var unit = 0
+        let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        while value >= 1023.95, unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        let tenths = Int((value * 10).rounded())
+        return value < 99.95 && tenths % 10 != 0
+            ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
     }
 
     static func entries(_ count: Int) -> String { counted(count, "entry", "entries") }

@@ -6,6 +6,7 @@ import ImageModel
 /// Tells every entry, the one that was used last first.
 enum CacheList: CacheVerb {
     static let name = "ls"
+    static let summary = "list the entries"
     static let examples: [(command: String, does: String)] = [
         ("coderhost cache ls", "every entry, the one that was used last first")
     ]

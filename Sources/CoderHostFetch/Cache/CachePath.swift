@@ -6,6 +6,7 @@ import ImageModel
 /// Tells where the cache is, or the file of one picture.
 enum CachePath: CacheVerb {
     static let name = "path"
+    static let summary = "tell where the cache is, or the file of one picture"
     static let operands = "[URL]"
     static let operandCount = 0...1
     static let examples: [(command: String, does: String)] = [
@@ -30,7 +31,9 @@ enum CachePath: CacheVerb {
         guard cache.contains(url) else {
             let error = CoderError(
                 .notFound, "it is not in the cache",
-                hint: "coderhost cache warm URL gets it, coderhost cache ls lists all")
+                hint: mayBeKept(url)
+                    ? "coderhost cache warm URL gets it, coderhost cache ls lists all"
+                    : "only what comes by http or https is kept there")
             if isJSON {
                 Console.out(FetchOutcome.json(redacted(url), error).text)
             } else {

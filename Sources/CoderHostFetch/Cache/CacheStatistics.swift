@@ -5,6 +5,7 @@ import ImageLoading
 /// Tells how much there is.
 enum CacheStatistics: CacheVerb {
     static let name = "stats"
+    static let summary = "count the entries, and what they take"
     static let examples: [(command: String, does: String)] = [
         ("coderhost cache stats", "how many entries there are, and what they take")
     ]
@@ -33,8 +34,8 @@ enum CacheStatistics: CacheVerb {
                 ]).text)
             return .success
         }
-        Console.out(printable("\(cache.directory): \(entries(count)), \(ByteText.of(bytes)) of pictures"))
-        Console.out("  \(ByteText.of(size)) on the disk, up to \(ByteText.of(limit))")
+        Console.out(printable("\(cache.directory): \(entries(count)), \(Self.size(bytes)) of pictures"))
+        Console.out("  \(Self.size(size)) on the disk, up to \(Self.size(limit))")
         if let oldest, let newest {
             Console.out(
                 "  used between \(wallText(Int(oldest / 1_000_000))) and \(wallText(Int(newest / 1_000_000)))")

@@ -6,6 +6,7 @@ import ImageModel
 /// Gets pictures into the cache, so that they are there when they are wanted.
 enum CacheWarm: CacheVerb {
     static let name = "warm"
+    static let summary = "get pictures into the cache, so that they are there when they are wanted"
     static let operands = "URL…"
     static let operandCount = 1...1_000_000
     static let examples: [(command: String, does: String)] = [
@@ -15,20 +16,26 @@ enum CacheWarm: CacheVerb {
 
     private struct Warmed: Sendable {
         var url: String
+        /// Whether it is in the cache now.
+        var isKept: Bool
+        /// Whether it could not be, whatever the cache does.
+        var isLocal: Bool
         var file: LoadedFile
         var format: ImageFormat
         var size: PixelSize
 
         var line: String {
-            let place = file.tier.contains(.disk) ? "was there" : "\(ByteText.of(file.source.count)) loaded"
-            return "\(url): \(format) \(size), \(place)"
+            let place = file.tier.contains(.disk) ? "was there" : "\(CacheWarm.size(file.source.count)) loaded"
+            let outcome = isKept ? "" : isLocal ? ", not kept: it is on this machine already" : ", not kept"
+            return "\(url): \(format) \(size), \(place)\(outcome)"
         }
 
         var json: JSONValue {
             .object([
                 ("schema", .integer(1)), ("url", .string(url)),
-                ("cache", file.tier.contains(.disk) ? .string("disk") : .null), ("bytes", .integer(file.source.count)),
-                ("format", .string(format.id)), ("width", .integer(size.width)), ("height", .integer(size.height)),
+                ("cache", file.tier.contains(.disk) ? .string("disk") : .null), ("kept", .bool(isKept)),
+                ("bytes", .integer(file.source.count)), ("format", .string(format.id)), ("width", .integer(size.width)),
+                ("height", .integer(size.height)),
             ])
         }
     }
@@ -66,10 +73,13 @@ enum CacheWarm: CacheVerb {
         let bar = bars.begin(LocalName.of(url))
         defer { bars.end(bar) }
         let file = try network.file(url) { bars.update(bar, $0, $1) }
+        let isKept = network.disk?.contains(network.manager.cacheKey(url).original) ?? false
         do throws(CoderError) {
             // The header says whether it is a picture at all; its pixels are looked at when it is wanted.
             return try network.host.manager.withSession(file.source) { session throws(CoderError) in
-                Warmed(url: label, file: file, format: session.format, size: session.info.size)
+                Warmed(
+                    url: label, isKept: isKept, isLocal: !mayBeKept(url), file: file, format: session.format,
+                    size: session.info.size)
             }
         } catch {
             if [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) { network.forget(url) }

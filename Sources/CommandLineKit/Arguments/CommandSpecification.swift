@@ -36,11 +36,16 @@ package struct CommandSpecification {
     package var verbs: [String]
     /// What stands behind a verb, where that is not `FILE…`.
     package var verbOperands: [String: String]
+    /// What a verb is for, where the command's summary does not say that.
+    package var verbSummaries: [String: String]
+    /// Options that stand behind the command's own.
+    package var common: [OptionSpecification]
 
     package init(
         name: String, summary: String, operands: String, operandCount: ClosedRange<Int>,
         examples: [(command: String, does: String)], options: [OptionSpecification], notes: String = "",
-        verbs: [String] = [], verbOperands: [String: String] = [:]
+        verbs: [String] = [], verbOperands: [String: String] = [:], verbSummaries: [String: String] = [:],
+        common: [OptionSpecification] = CommandSpecification.common
     ) {
         self.name = name
         self.summary = summary
@@ -51,10 +56,14 @@ package struct CommandSpecification {
         self.notes = notes
         self.verbs = verbs
         self.verbOperands = verbOperands
+        self.verbSummaries = verbSummaries
+        self.common = common
     }
 
-    /// Options that every command has.
-    package static let common = [
+    /// Options that every command has, but for verbs that use no plugin.
+    package static let common = host + answer
+
+    private static let host = [
         OptionSpecification(
             "--plugin-dir", value: "DIR", help: "look for plugins here first (may be repeated)"),
         OptionSpecification(
@@ -72,25 +81,42 @@ package struct CommandSpecification {
         OptionSpecification(
             "--workers", value: "POLICY",
             help: "fresh, or reuse:N: pictures that one sandboxed process decodes or encodes (default: fresh)"),
+    ]
+
+    private static let answer = [
         OptionSpecification("--json", help: "print JSON"),
         OptionSpecification("-h", "--help", help: "show this help"),
     ]
 
+    /// The options that every command has, where only some verbs use plugins.
+    package static func common(plugins verbs: [String]) -> [OptionSpecification] {
+        host.map { option in
+            var option = option
+            option.verbs = verbs
+            return option
+        } + answer
+    }
+
     /// What a subcommand takes.
     package func of(_ verb: String) -> CommandSpecification {
+        func own(_ options: [OptionSpecification]) -> [OptionSpecification] {
+            options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
+                var option = option
+                option.verbs = []
+                return option
+            }
+        }
         var result = self
         result.name = "\(name) \(verb)"
+        result.summary = verbSummaries[verb] ?? summary
         result.operands = verbOperands[verb] ?? "FILE…"
-        result.examples = examples.filter { $0.command.hasPrefix("coderhost \(name) \(verb) ") }
-        result.options = options.filter { $0.verbs.isEmpty || $0.verbs.contains(verb) }.map { option in
-            var option = option
-            option.verbs = []
-            return option
-        }
+        result.examples = examples.filter { "\($0.command) ".hasPrefix("coderhost \(name) \(verb) ") }
+        result.options = own(options)
+        result.common = own(common)
         return result
     }
 
-    package var allOptions: [OptionSpecification] { options + Self.common }
+    package var allOptions: [OptionSpecification] { options + common }
 
     /// The help text: examples first.
     package var help: String {

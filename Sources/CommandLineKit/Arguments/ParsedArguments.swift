@@ -58,7 +58,7 @@ package struct ParsedArguments {
         if let verb = operands.first, command.verbs.contains(verb) {
             let own = Set(command.of(verb).allOptions.map(\.key))
             if let key = values.keys.sorted().first(where: { !own.contains($0) }) {
-                let others = command.options.filter { $0.key == key }.flatMap(\.verbs)
+                let others = command.allOptions.filter { $0.key == key }.flatMap(\.verbs)
                 throw UsageError(
                     "\(key) belongs to \(others.map { "\(command.name) \($0)" }.joined(separator: " and "))",
                     hint: "coderhost \(command.name) \(verb) --help", command: command.name)

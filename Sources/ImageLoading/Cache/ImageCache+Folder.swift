@@ -7,10 +7,11 @@ import Synchronization
 extension ImageCache {
     private static let directory = Mutex<String?>(nil)
 
-    /// The directory with one folder for every namespace: ``DiskCache/standardDirectory`` unless it is set.
+    /// The directory with one folder for every namespace: ``DiskCache/standardDirectory`` unless it is set; nil where
+    /// there is none, so that nothing is kept on disk.
     ///
     /// Setting it concerns caches that are made later.
-    public static var defaultDirectory: String {
+    public static var defaultDirectory: String? {
         get { directory.withLock { $0 } ?? DiskCache.standardDirectory }
         set { directory.withLock { $0 = newValue } }
     }
@@ -29,9 +30,10 @@ extension ImageCache {
     ) {
         let directory = directory ?? Self.defaultDirectory
         self.init(
-            disk: configuration.makeDiskCache?(directory, namespace, configuration)
-                ?? DiskCache(directory: directory, namespace: namespace, configuration: configuration.disk),
-            coders: coders, configuration: configuration)
+            disk: directory.map { directory in
+                configuration.makeDiskCache?(directory, namespace, configuration)
+                    ?? DiskCache(directory: directory, namespace: namespace, configuration: configuration.disk)
+            }, coders: coders, configuration: configuration)
     }
 }
 

@@ -40,7 +40,8 @@ public struct ImageCacheConfiguration: Sendable {
     public var makeMemoryCache: (@Sendable (_ configuration: ImageCacheConfiguration) -> any MemoryCaching)?
     /// Makes a disk cache of another kind.
     public var makeDiskCache: DiskCacheFactory?
-    /// Asked for files outside of the cache, in this order, when it has none; they are read and never changed.
+    /// Asked for files outside of the cache, in this order, when it has none; they are read and never changed. Who else
+    /// may write to them is not looked at: whoever names a file here trusts it.
     public var additionalPaths: [@Sendable (_ key: String) -> String?] = []
 
     public init() {}

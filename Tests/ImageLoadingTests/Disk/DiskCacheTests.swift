@@ -30,8 +30,8 @@ import Testing
     }
 
     private func files(_ name: String = "cache") throws -> [String] {
-        try run(["find", place.file(name), "-type", "f", "-not", "-name", ".janitor"]).stdout.split(separator: "\n")
-            .map(String.init)
+        let own = ["-not", "-name", ".janitor", "-not", "-name", "CACHEDIR.TAG"]
+        return try run(["find", place.file(name), "-type", "f"] + own).stdout.split(separator: "\n").map(String.init)
     }
 
     // MARK: Entries
@@ -140,15 +140,23 @@ import Testing
         // What was stored under another limit stays, and is not read.
         cache.configuration.maxEntrySize = 100
         #expect(cache.data(for: "a") == nil)
+        #expect(cache.state == .working)
         cache.configuration.maxEntrySize = 1000
         #expect(cache.data(for: "a") == CachedData([1]))
     }
 
-    @Test func `keeps its folders for their owner alone`() throws {
+    @Test func `keeps its folders and files for their owner alone`() throws {
         let cache = cache()
         try cache.store(CachedData([1]), for: "a")
+        try cache.store(CachedData([2]), for: "a")
+        cache.prune()
+        // Where there are no files without a name.
+        let hidden = "\(cache.directory)/hidden"
+        LocalDisk().close(try LocalDisk().create(hidden))
 
-        #expect(try run(["stat", "-c", "%a", cache.directory]).stdout == "700\n")
+        let modes = try run(["find", cache.directory, "-printf", "%y%m\n"]).stdout.split(separator: "\n")
+        #expect(Set(modes) == ["d700", "f600"])
+        #expect(modes.count == 6)
     }
 
     // MARK: Extended data

@@ -32,7 +32,7 @@ import Testing
 
         #expect(cache.prune().removed == 3)
 
-        #expect(disk.paths() == ["/var/cache/pictures/.janitor"])
+        #expect(disk.paths() == ["/var/cache/pictures/.janitor", "/var/cache/pictures/CACHEDIR.TAG"])
     }
 
     @Test func `removes nothing with a negative limit, and everything with none`() throws {

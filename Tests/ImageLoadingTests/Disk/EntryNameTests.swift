@@ -47,6 +47,7 @@ import Testing
     @Test(arguments: [
         ("https://example.com/image.jpg\0:0\0:0", ".jpg00"), ("image.j:p\0g", ".jpg"),
         ("https://example.com/image.jpg%00", ".jpg"), ("image.a\nb", ".ab"), ("image.:", ""),
+        ("https://example.com/image.a%+fb%-0", ".a%+fb%-0"),
     ]) func `leave out what no name may have (S-49)`(key: String, suffix: String) {
         #expect(EntryName.suffix(of: key) == suffix)
     }
@@ -81,6 +82,7 @@ import Testing
         #expect(EntryName.isTemporary(name.temporary()))
         #expect(!EntryName.isEntry(name.temporary(), in: name.folder))
         #expect(name.temporary() != name.temporary())
+        #expect(!EntryName.isTemporary(".storing-notes.tmp") && !EntryName.isTemporary(".storing-.tmp"))
         for other in ["\(name.digits)x", String(name.digits.dropLast()), name.digits.uppercased(), "readme.txt"] {
             #expect(!EntryName.isEntry(other, in: name.folder), "\(other)")
         }

@@ -24,6 +24,9 @@ final class ModelDisk: DiskSystem {
         var modified: Int64 = 0
         var changed: Int64 = 0
         var born: Int64 = 0
+        var owner: UInt32 = 1000
+        var group: UInt32 = 1000
+        var permissions: UInt32 = 0o700
     }
 
     private struct Descriptor {
@@ -45,6 +48,7 @@ final class ModelDisk: DiskSystem {
         var faults = 0
         var isDead = false
         var capacity = Int.max
+        var isReadOnly = false
         var writes = 0
     }
 
@@ -75,6 +79,16 @@ final class ModelDisk: DiskSystem {
         }
     }
     func setCapacity(_ bytes: Int) { state.withLock { $0.capacity = bytes } }
+    /// Whether names can be given and taken away, as on a file system that was mounted so.
+    func setReadOnly(_ isReadOnly: Bool) { state.withLock { $0.isReadOnly = isReadOnly } }
+    func give(_ path: String, to owner: UInt32, _ group: UInt32, _ permissions: UInt32) {
+        state.withLock { state in
+            guard let node = Self.find(path, state) else { fatalError("no \(path)") }
+            state.nodes[node]!.owner = owner
+            state.nodes[node]!.group = group
+            state.nodes[node]!.permissions = permissions
+        }
+    }
     /// Sets the calendar's clock, as a person would; the machine goes on as before.
     func setClock(by seconds: Int64) { state.withLock { $0.now += seconds * 1_000_000_000 } }
     func wait(_ seconds: Int64) {
@@ -195,7 +209,7 @@ final class ModelDisk: DiskSystem {
 
     private static func find(_ path: String, _ state: State) -> Int? {
         var node = 1
-        for name in path.split(separator: "/") {
+        for name in path.split(separator: "/") where name != "." {
             guard let next = state.nodes[node]?.names[String(name)] else { return nil }
             node = next
         }
@@ -236,6 +250,7 @@ final class ModelDisk: DiskSystem {
 
     func now() -> Int64 { state.withLock { $0.now } }
     func running() -> (boot: String, time: Int64)? { state.withLock { ("model", $0.running) } }
+    func user() -> (id: UInt32, group: UInt32) { (1000, 1000) }
     func pause() {}
 
     func open(_ path: String) throws(SystemError) -> Int32 {
@@ -249,6 +264,7 @@ final class ModelDisk: DiskSystem {
 
     func openLock(_ path: String) throws(SystemError) -> Int32 {
         try call { state throws(SystemError) in
+            if state.isReadOnly { throw SystemError(EROFS) }
             if let node = Self.find(path, state) { return Self.open(node, &state) }
             let (folder, name) = try Self.split(path, state)
             let node = Self.make(false, &state)
@@ -321,7 +337,8 @@ final class ModelDisk: DiskSystem {
         return FileFacts(
             kind: node.isFolder ? .folder : .regular, inode: UInt64(number), links: node.links, size: node.bytes.count,
             allocated: (node.bytes.count + 511) / 512 * 512, accessed: node.accessed, modified: node.modified,
-            changed: node.changed, born: node.born)
+            changed: node.changed, born: node.born, owner: node.owner, group: node.group,
+            permissions: node.permissions)
     }
 
     func facts(_ file: Int32) throws(SystemError) -> FileFacts {
@@ -388,6 +405,7 @@ final class ModelDisk: DiskSystem {
 
     func unlink(_ path: String) throws(SystemError) {
         try call { state throws(SystemError) in
+            if state.isReadOnly { throw SystemError(EROFS) }
             let (folder, name) = try Self.split(path, state)
             guard state.nodes[folder]!.names[name] != nil else { throw SystemError(ENOENT) }
             Self.take(name, from: folder, &state)

@@ -25,8 +25,8 @@ extension DiskCache {
     /// Removes what is too old, then the oldest while there is too much, and what processes left that were ended.
     ///
     /// Entries from the future count as if they were from now, and are dated so. Entries that are read or replaced
-    /// meanwhile stay.
-    /// - Complexity: one look at every entry's facts; no entry is opened.
+    /// meanwhile stay. What could not be removed is the ``state`` then.
+    /// - Complexity: one look at every entry's facts; no entry is opened in a folder that a cache has made.
     @discardableResult
     public func prune() -> PruneReport {
         let settings = configuration
@@ -42,22 +42,22 @@ extension DiskCache {
     }
 
     private func sweep(limit: ((_ usage: Int) -> Int)?) -> PruneReport {
+        var report = PruneReport()
+        guard isUsable(anew: true) else { return report }
         do throws(SystemError) {
-            let report = try files.asJanitor { record in
+            let done = try files.asJanitor { record in
                 // Those who come meanwhile need not begin another one.
                 noteSweep()
                 return sweep(record, limit)
             }
-            guard let report else {
-                var report = PruneReport()
-                report.isBusy = true
-                return report
-            }
-            return report
+            if let done { return done }
+            report.isBusy = true
         } catch {
-            if !error.isMissing { note(error, at: directory, isReading: false) }
-            return PruneReport()
+            if error.isMissing { return report }
+            note(error, at: "\(directory)/\(JanitorRecord.name)", isReading: false)
         }
+        (report.kept, report.keptSize) = totals
+        return report
     }
 
     private func sweep(_ record: JanitorRecord, _ limit: ((_ usage: Int) -> Int)?) -> PruneReport {
@@ -66,15 +66,17 @@ extension DiskCache {
         var report = PruneReport()
         report.clockIsInDoubt = isDoubtful
         var table = EntryTable()
+        let isMarked = files.isMarked()
         for (number, folder) in EntryName.folders.enumerated() {
             let path = files.folder(folder)
-            try? files.system.list(path) { name, facts in
-                if EntryName.isTemporary(name), facts.kind == .regular {
-                    if files.removeForsaken("\(path)/\(name)") { report.forsaken += 1 }
-                } else if EntryName.isEntry(name, in: folder), facts.kind == .regular {
+            list(folder, isMarked) { name, occupant, facts in
+                switch occupant {
+                case .temporary: if files.removeForsaken("\(path)/\(name)") { report.forsaken += 1 }
+                case .entry:
                     table.append(
                         name, folder: UInt8(number), date: Self.date(of: facts, settings.expiry), now: record.wall,
                         facts)
+                case .obstacle, .foreign: break
                 }
             }
         }
@@ -150,9 +152,14 @@ extension DiskCache {
             for row in rows {
                 let name = "\(path)/\(table.name(row))"
                 guard let facts = try? files.system.facts(at: name), facts.inode == row.inode,
-                    facts.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date,
-                    (try? files.system.unlink(name)) != nil
+                    facts.modified == row.modified, min(Self.date(of: facts, expiry), now) <= row.date
                 else { continue }
+                do throws(SystemError) {
+                    try files.system.unlink(name)
+                } catch {
+                    if !error.isMissing { note(error, at: name, isReading: false) }
+                    continue
+                }
                 count += 1
                 size += row.usage
             }

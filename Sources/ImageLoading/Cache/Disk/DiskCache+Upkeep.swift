@@ -19,30 +19,6 @@ public struct DiskCacheEntry: Sendable, Hashable {
     public var url: String? { attributes["url"] }
 }
 
-/// What ``DiskCache/verify(repair:)`` found; paths of files.
-public struct VerifyReport: Sendable, Hashable {
-    /// Entries that are as they were written.
-    public var sound = 0
-    public var soundSize = 0
-    /// Entries that are not; each is a miss for everybody who asks for it.
-    public var damaged: [String] = []
-    /// Sound entries under a name that is another key's.
-    public var misplaced: [String] = []
-    /// Unfinished files of processes that were ended.
-    public var forsaken: [String] = []
-    /// What no cache has put there; always left alone.
-    public var foreign: [String] = []
-    /// What could not be read, so nothing is known of it.
-    public var unreadable: [String] = []
-    /// Files that were removed.
-    public var removed = 0
-
-    public init() {}
-
-    /// Whether there is nothing to repair.
-    public var isSound: Bool { damaged.isEmpty && misplaced.isEmpty && forsaken.isEmpty && unreadable.isEmpty }
-}
-
 extension DiskCache {
     /// How many entries there are, and the bytes that they take on the disk.
     ///
@@ -59,17 +35,16 @@ extension DiskCache {
     public var totalCount: Int { totals.count }
     public var totalSize: Int { totals.size }
 
-    /// Forgets all entries, and removes what was left unfinished.
+    /// Forgets all entries, and removes what was left unfinished; what could not be removed is the ``state`` then.
     public func clear() {
+        guard isUsable(anew: true) else { return }
+        let isMarked = files.isMarked()
         for folder in EntryName.folders {
             let path = files.folder(folder)
             var names: [String] = []
-            try? files.system.list(path) { name, facts in
-                if EntryName.isTemporary(name) {
-                    _ = files.removeForsaken("\(path)/\(name)")
-                } else if EntryName.isEntry(name, in: folder), facts.kind == .regular {
-                    names.append(name)
-                }
+            list(folder, isMarked) { name, occupant, _ in
+                if occupant == .temporary { _ = files.removeForsaken("\(path)/\(name)") }
+                if occupant == .entry { names.append(name) }
             }
             for name in names {
                 do throws(SystemError) {
@@ -81,12 +56,12 @@ extension DiskCache {
         }
     }
 
-    /// Tells of every entry whose facts can be read, without reading pictures, in no order.
+    /// Tells of every entry that a look-up finds and whose facts can be read, without reading pictures, in no order.
     public func forEachEntry(_ body: (DiskCacheEntry) -> Void) {
         let settings = configuration
-        walk { path, _, facts in
+        walk { path, name, facts in
             let outcome = files.read(path, keyHash: nil, .tail, maxCount: settings.maxEntrySize)
-            guard case .entry(let entry) = outcome else { return }
+            guard case .entry(let entry) = outcome, EntryName(key: entry.tail.key).files.contains(name) else { return }
             body(
                 DiskCacheEntry(
                     key: entry.tail.key, path: path, byteCount: entry.tail.pictureCount, size: facts.usage,
@@ -95,73 +70,26 @@ extension DiskCache {
         }
     }
 
-    /// All entries' files: path, folder, facts.
-    private func walk(_ body: (String, String, FileFacts) -> Void) {
+    /// All entries' files.
+    private func walk(_ body: (_ path: String, _ name: String, FileFacts) -> Void) {
+        guard isUsable(anew: true) else { return }
+        let isMarked = files.isMarked()
         for folder in EntryName.folders {
             let path = files.folder(folder)
-            try? files.system.list(path) { name, facts in
-                if facts.kind == .regular, EntryName.isEntry(name, in: folder) {
-                    body("\(path)/\(name)", folder, facts)
-                }
+            list(folder, isMarked) { name, occupant, facts in
+                if occupant == .entry { body("\(path)/\(name)", name, facts) }
             }
         }
     }
 
-    /// Reads every file and compares it with its checks.
-    ///
-    /// - Parameter repair: removes entries that are damaged or misplaced, and unfinished files.
-    public func verify(repair: Bool = false) -> VerifyReport {
-        var report = VerifyReport()
-        try? files.system.list(directory) { name, facts in
-            let isOurs = name == JanitorRecord.name || EntryName.folders.contains(name)
-            // A folder may be another namespace.
-            if !isOurs && facts.kind != .folder { report.foreign.append("\(directory)/\(name)") }
-        }
-        for folder in EntryName.folders {
-            let place = files.folder(folder)
-            try? files.system.list(place) { name, facts in
-                let path = "\(place)/\(name)"
-                if EntryName.isTemporary(name), facts.kind == .regular {
-                    examineTemporary(path, repair, &report)
-                } else if EntryName.isEntry(name, in: folder), facts.kind == .regular {
-                    examine(path, name, in: folder, facts, repair, &report)
-                } else {
-                    report.foreign.append(path)
-                }
-            }
-        }
-        return report
-    }
-
-    private func examineTemporary(_ path: String, _ repair: Bool, _ report: inout VerifyReport) {
-        if repair {
-            guard files.removeForsaken(path) else { return }
-            report.removed += 1
-            report.forsaken.append(path)
-        } else if files.isForsaken(path) {
-            report.forsaken.append(path)
-        }
-    }
-
-    private func examine(
-        _ path: String, _ name: String, in folder: String, _ facts: FileFacts, _ repair: Bool,
-        _ report: inout VerifyReport
+    /// Goes through one of the folders; one that cannot be read is noted.
+    func list(
+        _ folder: String, _ isMarked: Bool, _ visit: (_ name: String, EntryStore.Occupant, FileFacts) -> Void
     ) {
-        let outcome = files.read(path, keyHash: nil, .everything, maxCount: configuration.maxEntrySize)
-        switch outcome {
-        case .entry(let entry):
-            if EntryName(key: entry.tail.key).files.contains(name) {
-                report.sound += 1
-                report.soundSize += facts.usage
-                return
-            }
-            report.misplaced.append(path)
-            if repair, files.discard(path, in: folder, entry.facts) { report.removed += 1 }
-        case .missing: return
-        case .damaged(let facts):
-            report.damaged.append(path)
-            if repair, files.discard(path, in: folder, facts) { report.removed += 1 }
-        case .unreadable: report.unreadable.append(path)
+        do throws(SystemError) {
+            try files.list(folder, isMarked: isMarked, visit)
+        } catch {
+            if !error.isMissing { note(error, at: files.folder(folder), isReading: true) }
         }
     }
 
@@ -176,32 +104,45 @@ extension DiskCache {
     public func moveEntries(from other: String) throws(CoderError) -> Int {
         var moved = 0
         let source = EntryStore(directory: other, system: files.system)
+        guard try source.examineFolder() else { return 0 }
+        let isMarked = source.isMarked()
         for folder in EntryName.folders {
             var entries: [(name: String, facts: FileFacts)] = []
-            try? files.system.list(source.folder(folder)) { name, facts in
-                if EntryName.isTemporary(name) {
-                    _ = source.removeForsaken("\(source.folder(folder))/\(name)")
-                } else if facts.kind == .regular, EntryName.isEntry(name, in: folder) {
-                    entries.append((name, facts))
-                }
+            try? source.list(folder, isMarked: isMarked) { name, occupant, facts in
+                if occupant == .temporary { _ = source.removeForsaken("\(source.folder(folder))/\(name)") }
+                if occupant == .entry { entries.append((name, facts)) }
             }
+            // Made where it is missing, and looked at, whoever has made it.
+            if !entries.isEmpty { try makeFolders(folder) }
             for (name, facts) in entries {
                 let target = "\(files.folder(folder))/\(name)"
                 do throws(SystemError) {
-                    if try move("\(source.folder(folder))/\(name)", facts, to: target, folder) { moved += 1 }
+                    if try move("\(source.folder(folder))/\(name)", facts, to: target) { moved += 1 }
                 } catch {
                     if !error.isMissing { throw note(error, at: target, isReading: false) }
                 }
             }
             try? files.system.removeFolder(source.folder(folder))
         }
-        try? files.system.unlink("\(other)/\(JanitorRecord.name)")
+        if isMarked {
+            for name in [JanitorRecord.name, FolderMark.name] { try? files.system.unlink("\(other)/\(name)") }
+        }
         try? files.system.removeFolder(other)
         return moved
     }
 
+    private func makeFolders(_ folder: String) throws(CoderError) {
+        _ = try examine(anew: true)
+        do throws(SystemError) {
+            try files.makeFolders(folder)
+        } catch {
+            throw note(error, at: files.folder(folder), isReading: false)
+        }
+        _ = try examine(anew: true)
+    }
+
     private func move(
-        _ path: String, _ facts: FileFacts, to target: String, _ folder: String
+        _ path: String, _ facts: FileFacts, to target: String
     ) throws(SystemError) -> Bool {
         let settings = configuration
         if let old = try? files.system.facts(at: target), old.modified >= facts.modified {
@@ -209,13 +150,7 @@ extension DiskCache {
             return false
         }
         do throws(SystemError) {
-            do throws(SystemError) {
-                try files.system.rename(path, to: target)
-            } catch {
-                if !error.isMissing { throw error }
-                try files.makeFolders(folder)
-                try files.system.rename(path, to: target)
-            }
+            try files.system.rename(path, to: target)
         } catch {
             guard error.isOtherDevice else { throw error }
             let outcome = files.read(path, keyHash: nil, .everything, maxCount: settings.maxEntrySize)

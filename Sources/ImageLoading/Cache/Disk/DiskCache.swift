@@ -15,7 +15,8 @@ import Synchronization
 /// check of everything. Files are put in place when they are complete. Whatever is wrong with one (damaged, short, of
 /// another key or version) makes it a miss, never wrong bytes, and it is removed.
 ///
-/// Any number of processes may use a directory; only sweeping is done by one at a time. Readers never wait.
+/// Any number of processes may use a directory; only sweeping is done by one at a time. Readers never wait. A directory of
+/// another user, or one that others may write to, is not used (``examine()``).
 /// - Concurrency: any thread; calls wait for storage, so they do not belong on threads that tasks share.
 public final class DiskCache: Sendable {
     /// Whether entries can be read and stored.
@@ -28,6 +29,10 @@ public final class DiskCache: Sendable {
     private struct Status {
         var configuration: DiskCacheConfiguration
         var trouble: (error: CoderError, isReading: Bool)?
+        /// What keeps the folder from being used at all.
+        var objection: CoderError?
+        /// Whether the folder was there when it was examined, and nothing was wrong with it.
+        var isExamined = false
         var written = 0
         /// When the last sweep began, on the clock of the calendar; nil before that was looked up.
         var swept: Int64?
@@ -63,16 +68,21 @@ public final class DiskCache: Sendable {
 
     /// A name of one folder, whatever the namespace is called.
     private static func folderName(_ namespace: String) -> String {
-        let isPlain = namespace.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
-        return isPlain && !namespace.hasPrefix(".") && namespace.utf8.count <= 200
-            ? namespace : EntryName(key: namespace).digits
+        isFolderName(namespace) ? namespace : EntryName(key: namespace).digits
     }
 
-    /// The directory of a user's caches: `$XDG_CACHE_HOME/coderhost`, or else `~/.cache/coderhost`.
-    public static var standardDirectory: String {
+    /// Whether a namespace's folder has its name.
+    package static func isFolderName(_ namespace: String) -> Bool {
+        let isPlain = namespace.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }
+        return isPlain && !namespace.isEmpty && !namespace.hasPrefix(".") && namespace.utf8.count <= 200
+    }
+
+    /// The directory of a user's caches: `$XDG_CACHE_HOME/coderhost`, or else `.cache/coderhost` in `$HOME`, or in the
+    /// home that the system's list of users names; nil for a user without one.
+    public static var standardDirectory: String? {
         if let folder = environment("XDG_CACHE_HOME"), folder.hasPrefix("/") { return "\(folder)/coderhost" }
-        guard let home = environment("HOME"), home.hasPrefix("/") else { return "/var/tmp/coderhost-cache" }
-        return "\(home)/.cache/coderhost"
+        return [environment("HOME"), homeOfUser()].compactMap { $0 }.first { $0.hasPrefix("/") }
+            .map { "\($0)/.cache/coderhost" }
     }
 
     /// May be changed at any time.
@@ -83,8 +93,32 @@ public final class DiskCache: Sendable {
 
     /// Whether it works; a caller that finds it does not may keep more in memory.
     public var state: State {
-        status.withLock { $0.trouble }.map { State.degraded($0.error) } ?? .working
+        status.withLock { $0.objection ?? $0.trouble?.error }.map { State.degraded($0) } ?? .working
     }
+
+    /// Finds out whether the directory may be used, before anything in it is believed or changed.
+    ///
+    /// It has to belong to this user or to root, as has the one that it stands in, and nobody else may write to it.
+    /// Nothing is wrong with one that does not exist yet; it is made for this user alone. Every call does this until it
+    /// succeeds, then whatever looks through all of the cache, and whatever finds that the directory is gone.
+    /// - Throws: `.inputOutput`, with the remedy; every look-up is a miss then, and nothing is stored or removed.
+    public func examine() throws(CoderError) { _ = try examine(anew: true) }
+
+    /// False where there is no directory.
+    func examine(anew: Bool) throws(CoderError) -> Bool {
+        if !anew, status.withLock({ $0.isExamined }) { return true }
+        do throws(CoderError) {
+            let isThere = try files.examineFolder()
+            status.withLock { ($0.isExamined, $0.objection) = (isThere, nil) }
+            return isThere
+        } catch {
+            status.withLock { ($0.isExamined, $0.objection) = (false, error) }
+            throw error
+        }
+    }
+
+    /// Whether nothing speaks against using the directory.
+    func isUsable(anew: Bool = false) -> Bool { (try? examine(anew: anew)) != nil }
 
     // MARK: Entries
 
@@ -110,7 +144,8 @@ public final class DiskCache: Sendable {
     /// Whether there is a file for the key; ``data(for:)`` may still find that it is damaged.
     public func contains(_ key: String) -> Bool {
         let name = EntryName(key: key)
-        return (name.files.map { "\(files.folder(name.folder))/\($0)" } + extraPaths(name, configuration))
+        let own = isUsable() ? name.files.map { "\(files.folder(name.folder))/\($0)" } : []
+        return (own + extraPaths(name, configuration))
             .contains { (try? files.system.facts(at: $0))?.kind == .regular }
     }
 
@@ -135,6 +170,7 @@ public final class DiskCache: Sendable {
 
     /// Forgets the key's entry.
     public func remove(_ key: String) {
+        guard isUsable() else { return }
         let name = EntryName(key: key)
         for file in name.files {
             let path = "\(files.folder(name.folder))/\(file)"
@@ -170,6 +206,7 @@ public final class DiskCache: Sendable {
     private func change(_ key: String, _ body: (inout EntryFormat.Tail) -> Void) throws(CoderError) {
         let settings = configuration
         let name = EntryName(key: key)
+        _ = try examine(anew: false)
         // Whoever stores a new entry meanwhile wins; then that one is changed.
         for _ in 0..<16 {
             guard let entry = find(name, .everything, settings, isUse: false), let picture = entry.picture else {
@@ -197,6 +234,7 @@ public final class DiskCache: Sendable {
     func find(
         _ name: EntryName, _ part: EntryStore.Part, _ settings: DiskCacheConfiguration, isUse: Bool
     ) -> EntryStore.Entry? {
+        guard isUsable() else { return nil }
         for file in name.files {
             let path = "\(files.folder(name.folder))/\(file)"
             let outcome = files.read(
@@ -206,7 +244,10 @@ public final class DiskCache: Sendable {
                 noteSuccess(isReading: true)
                 return entry
             case .missing: continue
+            // Nobody but a cache has files of this very name, so no mark of the folder is asked for.
             case .damaged(let facts): files.discard(path, in: name.folder, facts)
+            // Another limit may have been in force when it was stored.
+            case .unreadable(.tooLarge): continue
             case .unreadable(let error): note(error, at: path, isReading: true)
             }
         }
@@ -219,13 +260,23 @@ public final class DiskCache: Sendable {
         _ name: EntryName, _ picture: [UInt8], _ behind: [UInt8], _ manner: EntryStore.Manner
     ) throws(CoderError) -> Bool {
         var hasMadeRoom = false
+        var attempts = 0
+        var lacksFolder = !(try examine(anew: false))
         while true {
             do throws(SystemError) {
-                try files.write(name, picture, behind, manner)
-                noteSuccess(isReading: false)
-                return true
+                if lacksFolder {
+                    attempts += 1
+                    try files.makeFolders(name.folder)
+                } else {
+                    try files.write(name, picture, behind, manner)
+                }
             } catch {
                 if error == .replaced || manner.onlyReplacing != nil && error.isMissing { return false }
+                // In a new cache, and in one that somebody has just removed.
+                if error.isMissing, attempts < 3 {
+                    lacksFolder = true
+                    continue
+                }
                 if error.isFull, !hasMadeRoom, configuration.maxSize > 0 {
                     hasMadeRoom = true
                     makeRoom()
@@ -233,7 +284,12 @@ public final class DiskCache: Sendable {
                 }
                 throw note(error, at: files.path(name), isReading: false)
             }
+            if !lacksFolder { break }
+            // Somebody else may have been faster at making it, or has removed it again.
+            lacksFolder = !(try examine(anew: true)) && attempts < 3
         }
+        noteSuccess(isReading: false)
+        return true
     }
 
     private func extraPaths(_ name: EntryName, _ settings: DiskCacheConfiguration) -> [String] {

@@ -29,7 +29,8 @@ public struct DiskCacheConfiguration: Sendable {
     public var sweepBytes: Int?
     /// Folders that are looked into after the cache's own, and never written to: other caches, or files of an
     /// application under the names that ``DiskCache/path(for:)`` ends with. Files under names of their own are what
-    /// ``ImageCacheConfiguration/additionalPaths`` is for.
+    /// ``ImageCacheConfiguration/additionalPaths`` is for. Whose they are and who may write to them is not looked at:
+    /// whoever names a folder here trusts it.
     public var extraDirectories: [String] = []
 
     public init() {}

@@ -5,7 +5,7 @@ import ImageProcessing
 ///
 /// - Units: bytes, and nanoseconds since 1970.
 struct FileFacts: Sendable, Hashable {
-    enum Kind: Sendable, Hashable { case regular, folder, other }
+    enum Kind: Sendable, Hashable { case regular, folder, link, other }
 
     var kind = Kind.regular
     var inode: UInt64 = 0
@@ -17,6 +17,10 @@ struct FileFacts: Sendable, Hashable {
     var changed: Int64 = 0
     /// 0 where the file system does not know it.
     var born: Int64 = 0
+    /// Who owns it, and what they and others may do with it.
+    var owner: UInt32 = 0
+    var group: UInt32 = 0
+    var permissions: UInt32 = 0o700
 
     /// What the file takes on the disk: the one meaning of size in the whole cache.
     ///
@@ -37,6 +41,8 @@ protocol DiskSystem: Sendable {
     func now() -> Int64
     /// Nanoseconds since this machine was started, and which start that was; nil where nobody can tell.
     func running() -> (boot: String, time: Int64)?
+    /// Whose files this process makes.
+    func user() -> (id: UInt32, group: UInt32)
     /// Waits for a moment, for somebody else to be done.
     func pause()
 
@@ -45,9 +51,9 @@ protocol DiskSystem: Sendable {
     func openFolder(_ path: String) throws(SystemError) -> Int32
     /// Opens for reading and writing a file that exists to be locked; makes it where it is missing.
     func openLock(_ path: String) throws(SystemError) -> Int32
-    /// A file that has no name yet and is gone with its descriptor.
+    /// A file of this user alone that has no name yet and is gone with its descriptor.
     func createUnnamed(in folder: String) throws(SystemError) -> Int32
-    /// A file under a name that nothing had.
+    /// A file of this user alone, under a name that nothing had.
     func create(_ path: String) throws(SystemError) -> Int32
     func close(_ file: Int32)
 

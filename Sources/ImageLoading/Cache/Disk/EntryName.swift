@@ -42,7 +42,9 @@ struct EntryName: Sendable, Hashable {
     }
 
     static func isTemporary(_ name: String) -> Bool {
-        name.hasPrefix(temporaryPrefix) && name.hasSuffix(temporarySuffix)
+        guard name.hasPrefix(temporaryPrefix), name.hasSuffix(temporarySuffix) else { return false }
+        let middle = name.utf8.dropFirst(temporaryPrefix.utf8.count).dropLast(temporarySuffix.utf8.count)
+        return (1...16).contains(middle.count) && middle.allSatisfy(isDigit)
     }
 
     private static let temporaryPrefix = ".storing-"
@@ -109,11 +111,11 @@ extension EntryName {
         var at = 0
         while at < bytes.count {
             if bytes[at] == UInt8(ascii: "%"), at + 2 < bytes.count,
-                let value = UInt8(String(decoding: bytes[(at + 1)...(at + 2)], as: UTF8.self), radix: 16),
+                let high = Hex.value(bytes[at + 1]), let low = Hex.value(bytes[at + 2]),
                 // `%2F` separates nothing, and there is no such name.
-                value != UInt8(ascii: "/")
+                high << 4 | low != UInt8(ascii: "/")
             {
-                result.append(value)
+                result.append(high << 4 | low)
                 at += 3
             } else {
                 result.append(bytes[at])

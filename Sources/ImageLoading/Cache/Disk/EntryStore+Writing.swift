@@ -28,24 +28,8 @@ extension EntryStore {
     /// there is an old entry, the file has a hidden one for a while; it is locked then, so that a sweep can tell it from
     /// one that was forsaken.
     ///
-    /// - Throws: `ESTALE` where `onlyReplacing` is another file by now.
+    /// - Throws: `ESTALE` where `onlyReplacing` is another file by now; `ENOENT` without the folder.
     func write(_ name: EntryName, _ picture: [UInt8], _ tail: [UInt8], _ manner: Manner) throws(SystemError) {
-        var attempts = 0
-        while true {
-            do throws(SystemError) {
-                return try writeOnce(name, picture, tail, manner)
-            } catch {
-                // The folder is missing in a new cache, and in one that somebody has just removed.
-                attempts += 1
-                guard error.isMissing, attempts <= 3 else { throw error }
-                try makeFolders(name.folder)
-            }
-        }
-    }
-
-    private func writeOnce(
-        _ name: EntryName, _ picture: [UInt8], _ tail: [UInt8], _ manner: Manner
-    ) throws(SystemError) {
         let folder = folder(name.folder)
         let (file, given) = try newFile(name, in: folder)
         var hidden = given
@@ -132,7 +116,8 @@ extension EntryStore {
     }
 
     private func synchronize(folderAt path: String) throws(SystemError) {
-        let descriptor = try system.openFolder(path)
+        // It may be a link.
+        let descriptor = try system.openFolder("\(path)/.")
         defer { system.close(descriptor) }
         try system.synchronize(descriptor, isFolder: true)
     }
@@ -140,20 +125,23 @@ extension EntryStore {
     /// Makes the cache's directory, what is above it, and one of its folders.
     func makeFolders(_ name: String) throws(SystemError) {
         durable.forget()
-        try makeFolder(directory)
+        if try makeFolder(directory) || !isMarked() { try mark() }
         try makeFolder(folder(name))
     }
 
-    private func makeFolder(_ path: String) throws(SystemError) {
+    /// False where there was one.
+    @discardableResult
+    private func makeFolder(_ path: String) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try system.makeFolder(path)
         } catch {
-            if error.isTaken { return }
+            if error.isTaken { return false }
             let parent = Self.parent(of: path)
             guard error.isMissing, parent != path, parent != ".", parent != "/" else { throw error }
             try makeFolder(parent)
             do throws(SystemError) { try system.makeFolder(path) } catch { if !error.isTaken { throw error } }
         }
+        return true
     }
 
     static func parent(of path: String) -> String {

@@ -44,8 +44,8 @@ struct JanitorRecord: Sendable, Hashable {
 
     /// One line of a fixed length, so that it can be written over the last one.
     var bytes: [UInt8] {
-        let words = ["coderhost-cache", "1", boot, "\(running)", "\(wall)", doubtedAt.map { "\($0)" } ?? "-"]
-        let line = Array(words.joined(separator: " ").utf8)
+        let words = [boot, "\(running)", "\(wall)", doubtedAt.map { "\($0)" } ?? "-"]
+        let line = Array((Self.head + words.joined(separator: " ")).utf8)
         return line + Array(repeating: UInt8(ascii: " "), count: max(0, Self.count - 1 - line.count)) + [0x0A]
     }
     static let count = 160
@@ -57,10 +57,19 @@ struct JanitorRecord: Sendable, Hashable {
         self.doubtedAt = doubtedAt
     }
 
+    private static let head = "coderhost-cache 1 "
+
+    /// Whether a file with these bytes holds nothing but a record, or what is left of one.
+    static func mayReplace(_ bytes: [UInt8]) -> Bool {
+        let begin = Array(head.utf8)
+        return bytes.count <= count
+            && (bytes.starts(with: begin) || begin.starts(with: bytes) || bytes.allSatisfy { $0 == 0 })
+    }
+
     /// Nil where the file was made by somebody else, or was not written to its end.
     init?(_ bytes: [UInt8]) {
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" })
-        guard bytes.count == Self.count, words.count == 6, words[0] == "coderhost-cache", words[1] == "1",
+        guard bytes.count == Self.count, words.count == 6, bytes.starts(with: Self.head.utf8),
             let running = Int64(words[3]), let wall = Int64(words[4])
         else { return nil }
         self.init(boot: String(words[2]), running: running, wall: wall, doubtedAt: Int64(words[5]))
@@ -80,9 +89,12 @@ extension EntryStore {
         } catch {
             if error.isBusy { return nil }
         }
-        let last = (try? system.read(file, at: 0, count: JanitorRecord.count)).flatMap(JanitorRecord.init)
-        let record = JanitorRecord.next(after: last, system)
-        defer { try? system.writeAll(file, record.bytes, at: 0) }
+        let facts = try system.facts(file)
+        let content = try? system.read(file, at: 0, count: JanitorRecord.count + 1)
+        let record = JanitorRecord.next(after: content.flatMap(JanitorRecord.init), system)
+        // What somebody else has put there, or can reach by another name, is no place to write to.
+        let isOurs = facts.kind == .regular && facts.links == 1 && content.map(JanitorRecord.mayReplace) ?? false
+        defer { if isOurs { try? system.writeAll(file, record.bytes, at: 0) } }
         return body(record)
     }
 

@@ -22,6 +22,7 @@ struct LocalDisk: DiskSystem {
         return String(decoding: bytes, as: UTF8.self)
     }()
 
+    func user() -> (id: UInt32, group: UInt32) { (geteuid(), getegid()) }
     func pause() { usleep(1000) }
 
     func open(_ path: String) throws(SystemError) -> Int32 { try check(unsafe host_open_quietly(path)) }
@@ -33,10 +34,10 @@ struct LocalDisk: DiskSystem {
 
     func createUnnamed(in folder: String) throws(SystemError) -> Int32 {
         if !Self.canGiveNames { throw SystemError(EOPNOTSUPP) }
-        return try check(unsafe host_create_unnamed(folder))
+        return try check(unsafe host_create_private_unnamed(folder))
     }
 
-    func create(_ path: String) throws(SystemError) -> Int32 { try check(unsafe host_create_exclusive(path)) }
+    func create(_ path: String) throws(SystemError) -> Int32 { try check(unsafe host_create_private(path)) }
     func close(_ file: Int32) { _ = Glibc.close(file) }
 
     func read(_ file: Int32, at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
@@ -130,23 +131,33 @@ struct LocalDisk: DiskSystem {
 
 extension FileFacts {
     init(_ raw: host_file_facts) {
-        let format = raw.mode & S_IFMT
+        let kind: Kind =
+            switch raw.mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .folder
+            case S_IFLNK: .link
+            default: .other
+            }
         self.init(
-            kind: format == S_IFREG ? .regular : format == S_IFDIR ? .folder : .other, inode: raw.inode,
+            kind: kind, inode: raw.inode,
             links: Int(raw.links), size: Int(clamping: raw.size), allocated: Int(clamping: raw.allocated),
-            accessed: raw.accessed, modified: raw.modified, changed: raw.changed, born: raw.born)
+            accessed: raw.accessed, modified: raw.modified, changed: raw.changed, born: raw.born, owner: raw.owner,
+            group: raw.group, permissions: raw.mode & 0o7777)
     }
 }
 
 // MARK: What errors mean here
 
 extension SystemError {
+    static let missing = SystemError(ENOENT)
     static let tooShort = SystemError(EIO)
     static let tooLarge = SystemError(EFBIG)
     static let replaced = SystemError(ESTALE)
 
     var isBusy: Bool { code == EWOULDBLOCK }
-    var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+    var isMissing: Bool { isAbsent || code == ENOTDIR }
+    /// Nothing is there, and nothing is in the way.
+    var isAbsent: Bool { code == ENOENT }
     var isTaken: Bool { code == EEXIST }
     var isDenied: Bool { code == EACCES || code == EPERM }
     var isFull: Bool { code == ENOSPC || code == EDQUOT }
@@ -154,16 +165,20 @@ extension SystemError {
     /// Whether the file system has no files without a name. (Kernels before 3.11 take the flag for a folder.)
     var meansNoUnnamedFiles: Bool { [EOPNOTSUPP, EISDIR, EINVAL, ENOSYS].contains(code) }
 
+    private static let pruning = "coderhost cache prune --max-size SIZE"
+
     /// What helps a cache that met it.
     var remedy: String {
         switch code {
-        case ENOSPC: "free space on its file system, or give the cache a smaller maximum size"
-        case EDQUOT: "free space of this user's quota, or give the cache a smaller maximum size"
+        case ENOSPC: "free space on its file system, or give the cache a smaller maximum size: \(Self.pruning)"
+        case EDQUOT: "free space of this user's quota, or give the cache a smaller maximum size: \(Self.pruning)"
         case EROFS: "its file system is mounted read-only: choose another cache directory"
         case EACCES, EPERM: "let this user write there, or choose another cache directory"
         case EIO: "the storage reports a fault: look into the kernel's log, or choose another cache directory"
         case EMFILE, ENFILE: "raise the limit of open files (ulimit -n)"
-        case ENOTDIR, EISDIR, ELOOP: "remove what stands in the place of the folder or file"
+        case ENOTDIR, EISDIR, ELOOP:
+            "remove what stands in the place of the folder or file, or choose another cache directory"
+        case ENAMETOOLONG: "choose a cache directory with a shorter name"
         case EFBIG: "raise the limit of file sizes (ulimit -f)"
         default: "check the cache directory and its file system"
         }
