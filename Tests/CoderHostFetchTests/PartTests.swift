@@ -12,7 +12,8 @@ import Testing
         ("https://example.org/.hidden.png", "hidden.png"), ("https://example.org/-rf.png", "_rf.png"),
         ("https://example.org/%1b%5b2J.gif", "_[2J.gif"), ("https://example.org/a%ff.gif", "a%ff.gif"),
         ("https://example.org/{n}.gif", "_n_.gif"), ("data:image/png;base64,AA/b.png", "picture"),
-        ("https://example.org/K%C3%A4se.webp", "Käse.webp"),
+        ("https://example.org/K%C3%A4se.webp", "Käse.webp"), ("https://example.org/%+f%-0.gif", "%+f%-0.gif"),
+        ("https://example.org/%2e%cc%81a.png", "\u{301}a.png"), ("https://example.org/-%cc%81a.png", "_\u{301}a.png"),
     ])
     func `are names of files in this folder`(url: String, name: String) {
         #expect(LocalName.of(url) == name)
@@ -22,6 +23,30 @@ import Testing
         let name = LocalName.of("https://example.org/" + String(repeating: "ä", count: 500) + ".jpg")
 
         #expect(name.utf8.count <= 200 && name.hasSuffix(".jpg"))
+    }
+
+    @Test(arguments: [".png", ".exe", ""])
+    func `hide no file, however long a letter is`(suffix: String) {
+        let name = LocalName.of("https://example.org/a" + String(repeating: "%cc%81", count: 300) + suffix)
+
+        #expect(name.utf8.first == UInt8(ascii: "a") && name.utf8.count <= 200)
+        #expect(name.hasSuffix(suffix))
+    }
+}
+
+@Suite struct `URLs for programs` {
+    private let long = String(repeating: "x", count: 300)
+
+    @Test func `are whole, but for the password`() {
+        #expect(wholeURL("https://example.org/\(long)?a=b@c") == "https://example.org/\(long)?a=b@c")
+        #expect(wholeURL("https://joe:secret@example.org/\(long)") == "https://example.org/\(long)")
+        #expect(wholeURL("data:image/png;base64,\(long)") == "data:image/png;base64,\(long)")
+        #expect(wholeURL("https://example.org/a.png") == "https://example.org/a.png")
+    }
+
+    @Test func `say nothing that may be a password, and end somewhere`() {
+        #expect(!wholeURL("https://joe:sec/ret@example.org/\(long)").contains("\(long)"))
+        #expect(wholeURL("data:," + String(repeating: "x", count: 1 << 20)).utf8.count < 66_000)
     }
 }
 
@@ -43,6 +68,19 @@ import Testing
 
         #expect(text.contains("###") && !text.contains("%"))
         #expect(text.contains("500 kB, 250 kB/s"))
+    }
+
+    @Test func `begin in one column, whatever their numbers`() {
+        let lines = [line(5, 1_000_000), line(99_900, 99_900), line(999, nil), line(99_940_000, 99_940_000)]
+
+        #expect(Set(lines.map { $0.prefix { $0 != "[" }.count }).count == 1)
+        #expect(lines.allSatisfy { $0.count < 80 })
+    }
+
+    @Test func `of one name have their numbers`() {
+        let rows = [("a.png", 0), ("b.png", 1), ("a.png", 2)]
+
+        #expect(TransferBars(rows.map(\.0)).names == ["a.png (0)", "b.png", "a.png (2)"])
     }
 
     @Test(arguments: 1...120)

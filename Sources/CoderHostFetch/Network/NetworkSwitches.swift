@@ -4,12 +4,11 @@ import ImageModel
 
 /// What a person said about who may be asked, how, and for how long.
 struct NetworkSwitches {
-    let downloader: DownloaderConfiguration
+    var downloader: DownloaderConfiguration
     let headers: [String: String]
     /// Whether files of this machine may be read by their URL.
     let allowsPrivate: Bool
     let asksAgain: Bool
-    let jobs: Int
 
     static let specification = [
         OptionSpecification(
@@ -25,7 +24,8 @@ struct NetworkSwitches {
         OptionSpecification(
             "--retries", value: "N", help: "more attempts after a lost connection or a busy server (default: 2)"),
         OptionSpecification(
-            "--max-bytes", value: "SIZE", help: "bytes that one file may have; k, M, G (default: 200 MB at most)"),
+            "--max-bytes", value: "SIZE",
+            help: "bytes that one file may have, also in the cache; k, M, G (default: 200 MB at most)"),
         OptionSpecification("--refresh", help: "ask the server whether what is cached is still good"),
         OptionSpecification(
             "-j", "--jobs", value: "N", help: "transfers at a time (default: 6)"),
@@ -35,8 +35,7 @@ struct NetworkSwitches {
         var downloader = DownloaderConfiguration()
         allowsPrivate = arguments.has("--allow-private")
         asksAgain = arguments.has("--refresh")
-        jobs = try arguments.integer("--jobs", 1...256) ?? downloader.maxConcurrent
-        downloader.maxConcurrent = jobs
+        downloader.maxConcurrent = try arguments.integer("--jobs", 1...256) ?? downloader.maxConcurrent
         downloader.addresses.allowsPrivate = allowsPrivate
         for text in arguments.all("--allow-host") {
             do throws(CoderError) {
@@ -62,14 +61,16 @@ struct NetworkSwitches {
 
     private static func headers(_ texts: [String]) throws(UsageError) -> [String: String] {
         var result: [String: String] = [:]
-        for text in texts {
+        for (index, text) in texts.enumerated() {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let name = parts[0]
             let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             let value = parts.count == 2 ? trimmed(parts[1]) : ""
             guard isName, parts.count == 2, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 9 }) else {
+                // What it says may be a secret, wherever the colon is missing.
                 throw UsageError(
-                    "--header \"\(text)\" is no field", hint: "write NAME: VALUE, such as 'Authorization: Bearer x'")
+                    texts.count == 1 ? "--header is no field" : "--header number \(index + 1) is no field",
+                    hint: "write 'NAME: VALUE', such as 'Authorization: Bearer x'")
             }
             result = result.filter { $0.key.lowercased() != name.lowercased() }
             result[name] = value
