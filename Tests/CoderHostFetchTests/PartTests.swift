@@ -1,3 +1,4 @@
+import ImageLoading
 import Testing
 
 @testable import CoderHostFetch
@@ -45,7 +46,11 @@ import Testing
     }
 
     @Test func `say nothing that may be a password, and end somewhere`() {
-        #expect(!wholeURL("https://joe:sec/ret@example.org/\(long)").contains("\(long)"))
+        for url in ["https://joe:secret@example.org/\(long)", "https://@@@joe@example.org/\(long)"] {
+            #expect(wholeURL(url) == "https://example.org/\(long)")
+        }
+        let odd = "https://joe:s?cret@example.org/\(long)"
+        #expect(wholeURL(odd).contains("s?cret") == redacted(odd).contains("s?cret"))
         #expect(wholeURL("data:," + String(repeating: "x", count: 1 << 20)).utf8.count < 66_000)
     }
 }

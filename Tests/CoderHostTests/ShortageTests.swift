@@ -30,16 +30,18 @@ import Testing
         #expect(!missing.isStale && missing.status.state == .missingLibrary)
     }
 
-    @Test func `makes a look at the plugins one that is repeated`() throws {
+    @Test func `makes a look that found a plugin wanting one that is repeated`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("claims-formats", into: folder)
+        folder.write(Array("no plugin".utf8), to: "libcoder-text.so")
         let scanner = PluginScanner(configuration: configuration(folder))
 
-        // What one of its libraries, its signature or the user's settings would meet.
+        // What a list of libraries, a signature or the user's settings would meet.
         File.shortages.add(1, ordering: .relaxed)
         let (records, unread) = scanner.scan()
 
-        #expect(records.count == 1 && records.first?.status.state == .ready)
-        #expect(unread.map(\.isTransient) == [true])
+        #expect(records.map(\.status.state) == [.ready, .notAPlugin])
+        #expect(unread.count == 1 && unread.first?.isTransient == true)
+        #expect(unread.first?.message.contains("libcoder-text.so") == true)
     }
 }

@@ -142,7 +142,9 @@ package struct PluginScanner {
             }
             examine(&record, opened, folder, hasSignature)
             // Its libraries, its signature or what the user decided could not be looked at: that is no verdict for good.
-            if File.shortages.load(ordering: .relaxed) != shortages { record.shortage = SystemError(EMFILE) }
+            if !record.status.isUsable, File.shortages.load(ordering: .relaxed) != shortages {
+                record.shortage = SystemError(EMFILE)
+            }
         } catch {
             // A dangling link is worth a word; a file that vanished is not.
             if error.code == ENOENT && FileStatus.of(path, followingLinks: false) == nil { return nil }

@@ -3,24 +3,22 @@ import ImageLoading
 /// The most bytes of an URL that a program is given.
 private let longestURL = 64 << 10
 
-/// An URL as programs get it: without user and password, and cut only above 64 KiB.
+/// An URL as programs get it: without user and password, as people see it, but cut only above 64 KiB.
 func wholeURL(_ url: String) -> String {
-    let shown = redacted(url)
-    // What people see is cut earlier.
-    guard shown.hasSuffix("…"), !url.hasSuffix("…") else { return shown }
-    let whole: String
-    if url.prefix(5).lowercased() == "data:" {
-        whole = url
-    } else {
-        // User and password stand in front of the path; whatever looks like more of them stays unseen.
-        let head = url.firstRange(of: "://").map { scheme in
-            url[..<(url[scheme.upperBound...].utf8.firstIndex { "/?#".utf8.contains($0) } ?? url.endIndex)]
+    let (shown, bytes) = (redacted(url), Array(url.utf8))
+    guard shown.hasSuffix("…"), bytes.count > shown.utf8.count else { return shown }
+    var whole = bytes[...]
+    let seen = Array(shown.utf8.dropLast("…".utf8.count))
+    if !bytes.starts(with: seen) {
+        // What is left out stands behind the scheme and its slashes, and ends in an "@".
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return shown }
+        let start = bytes[(colon + 1)...].firstIndex { !"/\\".utf8.contains($0) } ?? bytes.endIndex
+        let end = bytes.indices.last { at in
+            bytes[at] == UInt8(ascii: "@") && bytes[(at + 1)...].starts(with: seen.dropFirst(start))
         }
-        guard let head, !redacted(String(head)).hasSuffix("…") else { return shown }
-        let rest = url[head.endIndex...]
-        guard !rest.utf8.prefix(while: { !"?#".utf8.contains($0) }).contains(UInt8(ascii: "@")) else { return shown }
-        whole = redacted(String(head)) + rest
+        guard let end else { return shown }
+        whole = bytes[..<start] + bytes[(end + 1)...]
     }
-    return whole.utf8.count > longestURL
-        ? String(decoding: whole.utf8.prefix(longestURL), as: UTF8.self) + "…" : whole
+    return whole.count > longestURL
+        ? String(decoding: whole.prefix(longestURL), as: UTF8.self) + "…" : String(decoding: whole, as: UTF8.self)
 }
