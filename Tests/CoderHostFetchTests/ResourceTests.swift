@@ -24,6 +24,26 @@ import Testing
         }
     }
 
+    private static let canMount =
+        (try? TestSupport.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]))?.status == 0
+
+    @Test(.enabled(if: canMount, "nothing can be mounted over /proc"))
+    func `of /proc is told so before anything is asked`() async throws {
+        try await Bench.run { bench in
+            _ = try bench.serve("photo.png")
+            let script = """
+                unshare -m sh -c 'mount -t tmpfs none /proc && exec "$0" fetch --allow-private "$1"' "$0-fetch" "$1"
+                """
+
+            let result = try await bench.shell(script, [bench.server.url("/photo.png")])
+
+            // 127: the loader found no library of its own without it.
+            #expect(result.status == 69 || result.status == 127, "\(result.stderr)")
+            #expect(result.status == 127 || result.stderr.contains("/proc/self cannot be read"))
+            #expect(bench.server.connections == 0)
+        }
+    }
+
     @Test(arguments: [85, 105])
     func `has fewer transfers at a time, and all of its pictures`(count: Int) async throws {
         try await Bench.run { bench in
