@@ -38,7 +38,7 @@ package enum CommandLineProgram {
             let problem = error
             Console.error("coderhost: \(problem.message)")
             Console.error("  try: \(problem.hint ?? "coderhost \(problem.command ?? specification.name) --help")")
-            return .usage
+            return problem.exit
         }
     }
 

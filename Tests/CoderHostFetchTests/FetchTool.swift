@@ -51,6 +51,17 @@ struct Bench {
         return result
     }
 
+    /// Runs a script in the folder; `$0` is `coderhost`.
+    func shell(_ script: String, _ words: [String]) async throws -> CommandResult {
+        try await apart { [place, cache] in
+            try TestSupport.run(
+                ["bash", "-c", script, "\(Repository.products)/coderhost"] + words, directory: place.path,
+                environment: [
+                    "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "CODERHOST_PLUGIN_PATH": nil,
+                ], timeout: .seconds(120))
+        }
+    }
+
     /// `fetch` with leave to ask this machine, which the server is on.
     func fetch(_ words: String...) async throws -> CommandResult {
         try await coderhost(["fetch", "--allow-private"] + words)
@@ -92,6 +103,7 @@ struct Document {
     private init(value: Any?) { self.value = value is NSNull ? nil : value }
 
     subscript(key: String) -> Document { Document(value: (value as? [String: Any])?[key]) }
+    subscript(index: Int) -> Document { list.indices.contains(index) ? list[index] : Document(value: nil) }
 
     var text: String? { value as? String }
     var integer: Int? { (value as? NSNumber)?.intValue }

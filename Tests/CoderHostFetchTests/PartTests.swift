@@ -1,3 +1,4 @@
+import ImageLoading
 import Testing
 
 @testable import CoderHostFetch
@@ -12,7 +13,8 @@ import Testing
         ("https://example.org/.hidden.png", "hidden.png"), ("https://example.org/-rf.png", "_rf.png"),
         ("https://example.org/%1b%5b2J.gif", "_[2J.gif"), ("https://example.org/a%ff.gif", "a%ff.gif"),
         ("https://example.org/{n}.gif", "_n_.gif"), ("data:image/png;base64,AA/b.png", "picture"),
-        ("https://example.org/K%C3%A4se.webp", "Käse.webp"),
+        ("https://example.org/K%C3%A4se.webp", "Käse.webp"), ("https://example.org/%+f%-0.gif", "%+f%-0.gif"),
+        ("https://example.org/%2e%cc%81a.png", "\u{301}a.png"), ("https://example.org/-%cc%81a.png", "_\u{301}a.png"),
     ])
     func `are names of files in this folder`(url: String, name: String) {
         #expect(LocalName.of(url) == name)
@@ -22,6 +24,34 @@ import Testing
         let name = LocalName.of("https://example.org/" + String(repeating: "ä", count: 500) + ".jpg")
 
         #expect(name.utf8.count <= 200 && name.hasSuffix(".jpg"))
+    }
+
+    @Test(arguments: [".png", ".exe", ""])
+    func `hide no file, however long a letter is`(suffix: String) {
+        let name = LocalName.of("https://example.org/a" + String(repeating: "%cc%81", count: 300) + suffix)
+
+        #expect(name.utf8.first == UInt8(ascii: "a") && name.utf8.count <= 200)
+        #expect(name.hasSuffix(suffix))
+    }
+}
+
+@Suite struct `URLs for programs` {
+    private let long = String(repeating: "x", count: 300)
+
+    @Test func `are whole, but for the password`() {
+        #expect(wholeURL("https://example.org/\(long)?a=b@c") == "https://example.org/\(long)?a=b@c")
+        #expect(wholeURL("https://joe:secret@example.org/\(long)") == "https://example.org/\(long)")
+        #expect(wholeURL("data:image/png;base64,\(long)") == "data:image/png;base64,\(long)")
+        #expect(wholeURL("https://example.org/a.png") == "https://example.org/a.png")
+    }
+
+    @Test func `say nothing that may be a password, and end somewhere`() {
+        for url in ["https://joe:secret@example.org/\(long)", "https://@@@joe@example.org/\(long)"] {
+            #expect(wholeURL(url) == "https://example.org/\(long)")
+        }
+        let odd = "https://joe:s?cret@example.org/\(long)"
+        #expect(wholeURL(odd).contains("s?cret") == redacted(odd).contains("s?cret"))
+        #expect(wholeURL("data:," + String(repeating: "x", count: 1 << 20)).utf8.count < 66_000)
     }
 }
 
@@ -45,27 +75,33 @@ import Testing
         #expect(text.contains("500 kB, 250 kB/s"))
     }
 
+    @Test func `begin in one column, whatever their numbers`() {
+        let lines = [line(5, 1_000_000), line(99_900, 99_900), line(999, nil), line(99_940_000, 99_940_000)]
+
+        #expect(Set(lines.map { $0.prefix { $0 != "[" }.count }).count == 1)
+        #expect(lines.allSatisfy { $0.count < 80 })
+    }
+
+    @Test func `of one name have their numbers`() {
+        let rows = [("a.png", 0), ("b.png", 1), ("a.png", 2)]
+
+        #expect(TransferBars(rows.map(\.0)).names == ["a.png (0)", "b.png", "a.png (2)"])
+    }
+
     @Test(arguments: 1...120)
     func `never fill a line`(columns: Int) {
         #expect(line(1234, 99_999, columns: columns).count < max(columns, 1) || columns == 1)
     }
 
-    @Test(arguments: [
-        (0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1500, "1.5 kB"), (99_960, "100 kB"), (999_499, "999 kB"),
-        (999_500, "1 MB"), (2_700_000, "2.7 MB"), (Int.max, "9.2 EB"),
-    ])
-    func `say bytes as people do`(count: Int, text: String) {
-        #expect(ByteText.of(count) == text)
-    }
 }
 
-@Suite struct `Sizes of caches` {
+@Suite struct `Sizes` {
     @Test(arguments: [
         (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (500 << 20, "500 MiB"), (1 << 30, "1 GiB"),
-        ((1 << 20) - 1, "1 MiB"), (Int.max, "8 EiB"),
+        ((1 << 20) - 1, "1 MiB"), (2_831_155, "2.7 MiB"), (Int.max, "8 EiB"),
     ])
     func `are said in units of 1024`(count: Int, text: String) {
-        #expect(CachePrune.size(count) == text)
+        #expect(ByteText.of(count) == text)
     }
 }
 

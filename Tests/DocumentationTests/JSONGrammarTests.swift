@@ -217,7 +217,7 @@ import Testing
 
         try check(fetch + ["file://\(Repository.fixture("pictures/photo.png"))"], "fetched", environment: home)
         try check(fetch + ["file://\(Repository.fixture("pictures/f.jpg"))"], "fetched", environment: home)
-        try check(["fetch", "--json", "http://127.0.0.1/"], "failure", status: 77, environment: home)
+        try check(["fetch", "--json", "http://127.0.0.1/"], "unfetched", status: 77, environment: home)
     }
 
     @Test func `holds for the cache`() throws {
@@ -229,13 +229,13 @@ import Testing
         }
 
         try cache("warm", data, rule: "warmed")
-        try cache("warm", "http://127.0.0.1/", rule: "failure", status: 77)
+        try cache("warm", "http://127.0.0.1/", rule: "unwarmed", status: 77)
         try cache("stats", rule: "statistics")
         try cache("verify", rule: "checked")
         try cache("prune", rule: "pruned")
         try cache("clear", rule: "cleared")
         try cache("path", rule: "place")
-        try cache("path", "http://127.0.0.1/", rule: "failure", status: 66)
+        try cache("path", "http://127.0.0.1/", rule: "unwarmed", status: 66)
     }
 
     @Test func `notices what it does not allow`() throws {

@@ -22,8 +22,8 @@ enum CacheClear: CacheVerb {
                     ("removed_size", .integer(size)), ("kept", .integer(after.count)),
                 ]).text)
         } else {
-            Console.out("removed \(entries(count)), \(Self.size(size))")
-            if after.count > 0 { Console.out("kept \(entries(after.count)), \(Self.size(after.size))") }
+            Console.out("removed \(entries(count)), \(ByteText.of(size))")
+            if after.count > 0 { Console.out("kept \(entries(after.count)), \(ByteText.of(after.size))") }
         }
         return .success
     }

@@ -85,20 +85,6 @@ extension CacheVerb {
         "\(count) \(count == 1 ? one : many)"
     }
 
-    /// Bytes in the units in which sizes are typed: `--max-size 500M` is 500 MiB.
-    static func size(_ count: Int) -> String {
-        var value = Double(count)
-        var unit = 0
-        let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-        while value >= 1023.95, unit < units.count - 1 {
-            value /= 1024
-            unit += 1
-        }
-        let tenths = Int((value * 10).rounded())
-        return value < 99.95 && tenths % 10 != 0
-            ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
-    }
-
     static func entries(_ count: Int) -> String { counted(count, "entry", "entries") }
 
     /// A date of a cache, as JSON has it.

@@ -17,6 +17,8 @@ enum CachePath: CacheVerb {
         ),
     ]
 
+    static let options = [NetworkSwitches.header]
+
     static func run(
         _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache
     ) throws(UsageError) -> ExitCode {
@@ -28,7 +30,10 @@ enum CachePath: CacheVerb {
                     : cache.directory)
             return .success
         }
-        guard cache.contains(url) else {
+        var request = ImageRequest(url)
+        request.options.headers = try NetworkSwitches.headers(arguments)
+        let key = CacheKey(request).original
+        guard cache.contains(key) else {
             let error = CoderError(
                 .notFound, "it is not in the cache",
                 hint: mayBeKept(url)
@@ -41,7 +46,7 @@ enum CachePath: CacheVerb {
             }
             return ExitCode(error.code)
         }
-        let path = cache.path(for: url)
+        let path = cache.path(for: key)
         Console.out(
             isJSON
                 ? JSONValue.object([

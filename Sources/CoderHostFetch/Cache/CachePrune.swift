@@ -40,8 +40,8 @@ enum CachePrune: CacheVerb {
             Console.out("another process tidies it up at this moment: nothing was done")
             return .success
         }
-        Console.out("removed \(entries(report.removed)), \(size(report.removedSize))")
-        Console.out("kept \(entries(report.kept)), \(size(report.keptSize))")
+        Console.out("removed \(entries(report.removed)), \(ByteText.of(report.removedSize))")
+        Console.out("kept \(entries(report.kept)), \(ByteText.of(report.keptSize))")
         if report.forsaken > 0 {
             Console.out("removed \(counted(report.forsaken, "unfinished file", "unfinished files"))")
         }

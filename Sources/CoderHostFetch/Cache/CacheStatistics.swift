@@ -34,8 +34,8 @@ enum CacheStatistics: CacheVerb {
                 ]).text)
             return .success
         }
-        Console.out(printable("\(cache.directory): \(entries(count)), \(Self.size(bytes)) of pictures"))
-        Console.out("  \(Self.size(size)) on the disk, up to \(Self.size(limit))")
+        Console.out(printable("\(cache.directory): \(entries(count)), \(ByteText.of(bytes)) of pictures"))
+        Console.out("  \(ByteText.of(size)) on the disk, up to \(ByteText.of(limit))")
         if let oldest, let newest {
             Console.out(
                 "  used between \(wallText(Int(oldest / 1_000_000))) and \(wallText(Int(newest / 1_000_000)))")

@@ -16,26 +16,30 @@ enum CacheWarm: CacheVerb {
 
     private struct Warmed: Sendable {
         var url: String
-        /// Whether it is in the cache now.
-        var isKept: Bool
-        /// Whether it could not be, whatever the cache does.
-        var isLocal: Bool
         var file: LoadedFile
         var format: ImageFormat
         var size: PixelSize
 
+        /// Whether it is in the cache now; files of this machine are not copied there.
+        var isKept: Bool
+
         var line: String {
-            let place = file.tier.contains(.disk) ? "was there" : "\(CacheWarm.size(file.source.count)) loaded"
-            let outcome = isKept ? "" : isLocal ? ", not kept: it is on this machine already" : ", not kept"
-            return "\(url): \(format) \(size), \(place)\(outcome)"
+            let loaded = "\(ByteText.of(file.source.count)) loaded"
+            let found = file.response?.status == 304 ? "still good" : "was there"
+            let place = file.tier.contains(.disk) ? found : loaded
+            return "\(redacted(url)): \(format) \(size), \(place)\(isKept ? "" : ", not kept\(reason)")"
+        }
+
+        private var reason: String {
+            if !CacheWarm.mayBeKept(url) { return ": it is on this machine already" }
+            return file.response?.forbidsStoring ?? false ? ": its server forbids that" : ""
         }
 
         var json: JSONValue {
             .object([
-                ("schema", .integer(1)), ("url", .string(url)),
-                ("cache", file.tier.contains(.disk) ? .string("disk") : .null), ("kept", .bool(isKept)),
-                ("bytes", .integer(file.source.count)), ("format", .string(format.id)), ("width", .integer(size.width)),
-                ("height", .integer(size.height)),
+                ("schema", .integer(1)), ("url", .string(wholeURL(url))), ("kept", .bool(isKept)),
+                ("cache", file.tier.contains(.disk) ? .string("disk") : .null), ("bytes", .integer(file.source.count)),
+                ("format", .string(format.id)), ("width", .integer(size.width)), ("height", .integer(size.height)),
             ])
         }
     }
@@ -45,45 +49,38 @@ enum CacheWarm: CacheVerb {
     ) throws(UsageError) -> ExitCode {
         let network = try Network(arguments, try arguments.host())
         let isJSON = arguments.has("--json")
-        let bars = TransferBars()
-        let batch = Batch<Warmed>(operands.map { redacted($0) }, showsProgress: false) { label, result in
+        let bars = TransferBars(operands.map(LocalName.of))
+        let batch = Batch<Warmed>(operands.map { redacted($0) }, showsProgress: false) { number, label, result in
             bars.aside {
                 switch result {
                 case .success(let warmed): Console.out(isJSON ? warmed.json.text : printable(warmed.line))
-                case .failure(let error) where isJSON: Console.out(FetchOutcome.json(label, error).text)
+                case .failure(let error) where isJSON: Console.out(FetchOutcome.json(operands[number], error).text)
                 case .failure(let error): for line in error.lines(file: label) { Console.error(line) }
                 }
             }
         }
-        let code = batch.run(threads: network.jobs) { index, label throws(CoderError) in
-            try warm(operands[index], label, network, bars)
+        return batch.run(threads: network.jobs, watching: bars, closing: network) { number throws(CoderError) in
+            try warm(operands[number], number, network, bars)
         }
-        bars.close()
-        if let problem = network.close() {
-            Console.error("coderhost: the cache keeps nothing: \(printable(problem.message))")
-            if let hint = problem.hint { Console.error("  try: \(printable(hint))") }
-            return code == .success ? ExitCode(problem.code) : code
-        }
-        return code
     }
 
+    /// - Throws: also what the cache says that did not keep it.
     private static func warm(
-        _ url: String, _ label: String, _ network: Network, _ bars: TransferBars
+        _ url: String, _ number: Int, _ network: Network, _ bars: TransferBars
     ) throws(CoderError) -> Warmed {
-        let bar = bars.begin(LocalName.of(url))
+        let bar = bars.begin(number)
         defer { bars.end(bar) }
         let file = try network.file(url) { bars.update(bar, $0, $1) }
-        let isKept = network.disk?.contains(network.manager.cacheKey(url).original) ?? false
         do throws(CoderError) {
             // The header says whether it is a picture at all; its pixels are looked at when it is wanted.
-            return try network.host.manager.withSession(file.source) { session throws(CoderError) in
-                Warmed(
-                    url: label, isKept: isKept, isLocal: !mayBeKept(url), file: file, format: session.format,
-                    size: session.info.size)
-            }
+            let (format, size) = try network.host.manager.withSession(file.source) { ($0.format, $0.info.size) }
+            let keeping = network.keeping(url)
+            try keeping?.get()
+            return Warmed(
+                url: url, file: file, format: format, size: size, isKept: keeping != nil || file.tier.contains(.disk))
         } catch {
             if [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) { network.forget(url) }
-            throw error
+            throw file.response?.explaining(error) ?? error
         }
     }
 }

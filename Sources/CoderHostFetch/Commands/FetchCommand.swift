@@ -10,14 +10,14 @@ enum FetchCommand: Command {
         OptionSpecification(
             "-o", "--output", value: "OUT",
             help:
-                "file, existing folder ending in /, template with the URL's {stem} {ext} {n} {w} {h}, or - "
-                + "(default: the URL's name in the current folder)"),
+                "file, existing folder ending in /, template with the URL's {stem} {ext} {w} {h} and its number "
+                + "{n}, from 0, or - (default: the URL's name in the current folder)"),
         OptionSpecification(
             "-f", "--format", value: "FORMAT",
-            help: "output format (default: from the output's name; without one that of the file)"),
+            help: "output format (default: that of the output's ending; a name without one keeps the file's)"),
         OptionSpecification(
             "--progressive-to", value: "DIR",
-            help: "write every preview as PNG into this existing folder (default: none)"),
+            help: "write previews as PNG into this existing folder, as far as there are some (default: none)"),
         OptionSpecification("--no-overwrite", help: "fail where the output exists"),
         OptionSpecification("--overwrite", help: "without -o: replace files of the same names"),
         OptionSpecification("--no-cache", help: "neither look into the cache nor keep anything there"),
@@ -68,20 +68,23 @@ enum FetchCommand: Command {
             """)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        try refuseContradictions(arguments)
         let job = try FetchJob(arguments)
         let isJSON = arguments.has("--json")
         let batch = Batch<FetchOutcome>(arguments.operands.map { redacted($0) }, showsProgress: false) {
-            label, result in
-            job.bars.aside { job.report(label, result, asJSON: isJSON) }
+            number, label, result in
+            job.bars.aside { job.report(number, label, result, asJSON: isJSON) }
         }
-        let code = batch.run(threads: job.threads) { index, _ throws(CoderError) in
-            try job.fetch(arguments.operands[index], number: index)
+        return batch.run(threads: job.threads, watching: job.bars, closing: job.network) { number throws(CoderError) in
+            try job.fetch(number: number)
         }
-        job.bars.close()
-        if let problem = job.network.close() {
-            Console.error("coderhost: warning: the cache keeps nothing: \(printable(problem.message))")
-            if let hint = problem.hint { Console.error("  try: \(printable(hint))") }
+    }
+
+    private static func refuseContradictions(_ arguments: ParsedArguments) throws(UsageError) {
+        for other in ["--no-cache", "--refresh"] where arguments.has("--offline") && arguments.has(other) {
+            throw UsageError(
+                "--offline asks the cache alone, and \(other) \(other == "--refresh" ? "the server" : "not at all")",
+                hint: "leave one of the two out", command: "fetch")
         }
-        return code
     }
 }

@@ -2,6 +2,7 @@ import CoderHost
 import CommandLineKit
 import ImageLoading
 import ImageModel
+import Synchronization
 
 /// One `fetch` call: where pictures come from, what becomes of them, where to.
 ///
@@ -13,11 +14,15 @@ final class FetchJob: Sendable {
     let threads: Int
     private let convert: ConvertJob
     private let previews: PreviewWriter?
+    private let urls: [String]
     private let names: [String]
+    /// What was seen of pictures that are not reported yet, by their number.
+    private let seen = Mutex<[Int: PreviewWriter.Looks]>([:])
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var style = ConvertJob.Style()
-        names = arguments.operands.map(LocalName.of)
+        urls = arguments.operands
+        names = urls.map(LocalName.of)
         style.command = "fetch"
         style.output = OutputTarget.currentFolder
         style.copiesUnchanged = true
@@ -33,38 +38,44 @@ final class FetchJob: Sendable {
         } else {
             previews = nil
         }
-        bars = TransferBars()
+        bars = TransferBars(names)
     }
 
-    func fetch(_ url: String, number: Int) throws(CoderError) -> FetchOutcome {
+    func fetch(number: Int) throws(CoderError) -> FetchOutcome {
         let start = monotonicNow()
-        let label = redacted(url)
+        let url = urls[number]
+        let input = ConvertJob.Input(redacted(url), name: names[number], number: number)
+        // What is written in the end asks again; a transfer for nothing would cost more.
+        try convert.examineOutput(of: input)
         let looks = previews?.looks(at: names[number], number: convert.isAlone ? nil : number)
-        let file = try load(url, names[number], looks)
+        if let looks { seen.withLock { $0[number] = looks } }
+        let file = try load(number, looks)
         let written: ConvertJob.Outcome
         do throws(CoderError) {
-            written = try convert.convert(file.source, ConvertJob.Input(label, name: names[number], number: number))
+            written = try convert.convert(file.source, input)
         } catch {
             // What is no picture would be found to be none each time.
             if [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) { network.forget(url) }
-            throw error
+            throw file.response?.explaining(error) ?? error
         }
-        var outcome = FetchOutcome(url: label, file: file, written: written)
+        var outcome = FetchOutcome(url: url, file: file, written: written)
         outcome.nanoseconds = Int(clamping: monotonicNow() - start)
+        if case .failure(let error) = network.keeping(url) { outcome.cacheProblem = error }
         if let looks {
             (outcome.previews, outcome.previewProblem) = looks.result
-            if looks.result.0.isEmpty, file.tier.contains(.disk) {
+            if outcome.previews.isEmpty, outcome.previewProblem == nil {
                 outcome.warnings.append(
-                    "it was in the cache: nothing could be seen on its way; --no-cache loads it anew")
+                    file.tier.contains(.disk)
+                        ? "it was in the cache: nothing could be seen on its way; --no-cache loads it anew"
+                        : "there is no preview: nothing could be seen of it before it was complete")
             }
         }
         return outcome
     }
 
-    private func load(
-        _ url: String, _ name: String, _ looks: PreviewWriter.Looks?
-    ) throws(CoderError) -> LoadedFile {
-        let bar = bars.begin(name)
+    private func load(_ number: Int, _ looks: PreviewWriter.Looks?) throws(CoderError) -> LoadedFile {
+        let url = urls[number]
+        let bar = bars.begin(number)
         defer { bars.end(bar) }
         let onProgress: @Sendable (Int, Int?) -> Void = { [bars] received, expected in
             bars.update(bar, received, expected)
@@ -75,10 +86,19 @@ final class FetchJob: Sendable {
 
     // MARK: Telling
 
-    func report(_ label: String, _ result: Result<FetchOutcome, CoderError>, asJSON: Bool) {
+    func report(_ number: Int, _ label: String, _ result: Result<FetchOutcome, CoderError>, asJSON: Bool) {
+        let looks = seen.withLock { $0.removeValue(forKey: number) }
         switch result {
-        case .failure(let error) where asJSON: say(FetchOutcome.json(label, error).text)
-        case .failure(let error): for line in error.lines(file: label) { Console.error(line) }
+        case .failure(let error):
+            let left = looks?.result.0 ?? []
+            if asJSON {
+                say(FetchOutcome.json(urls[number], error, previews: left).text)
+                return
+            }
+            for line in error.lines(file: label) { Console.error(line) }
+            if left.isEmpty { return }
+            let list = left.joined(separator: ", ")
+            Console.error(printable("coderhost: \(label): warning: its previews stay: \(list)"))
         case .success(let outcome) where asJSON: say(outcome.json.text)
         case .success(let outcome):
             for warning in outcome.allWarnings { Console.error(printable("coderhost: \(label): warning: \(warning)")) }

@@ -14,15 +14,15 @@ enum LocalName {
     private static let longest = 180
 
     static func of(_ url: String) -> String {
-        var name = plain(decoded(lastPart(of: url)))
-        while name.hasPrefix(".") { name.removeFirst() }
-        if name.hasPrefix("-") { name = "_" + name.dropFirst() }
-        if name.isEmpty { return "picture" }
+        // Scalar by scalar: a mark that combines with a dot does not hide it.
+        let scalars = plain(decoded(lastPart(of: url))).unicodeScalars.drop { $0 == "." }
+        if scalars.isEmpty { return "picture" }
+        let name = scalars.first == "-" ? "_" + String(scalars.dropFirst()) : String(scalars)
         let parts = FileName(name)
         guard let suffix = parts.suffix, isSuffix(suffix) else {
-            return shortened(String(name.map { $0 == "." ? "_" : $0 }))
+            return shortened(name.unicodeScalars.map { $0 == "." ? "_" : $0 })
         }
-        return "\(shortened(parts.stem)).\(suffix)"
+        return "\(shortened(parts.stem.unicodeScalars)).\(suffix)"
     }
 
     private static func lastPart(of url: String) -> String {
@@ -40,16 +40,23 @@ enum LocalName {
         var result: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                result.append(value)
+            let digits = rest.prefix(2).compactMap(hexValue)
+            if byte == UInt8(ascii: "%"), digits.count == 2 {
+                result.append(digits[0] << 4 | digits[1])
                 rest = rest.dropFirst(2)
             } else {
                 result.append(byte)
             }
         }
         return String(validating: result, as: UTF8.self) ?? text
+    }
+
+    private static func hexValue(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x41...0x46, 0x61...0x66: (digit | 0x20) - 0x61 + 10
+        default: nil
+        }
     }
 
     private static func plain(_ text: String) -> String {
@@ -68,9 +75,15 @@ enum LocalName {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
-    private static func shortened(_ text: String) -> String {
-        var text = text
-        while text.utf8.count > longest { text.removeLast() }
-        return text
+    /// As much of it as there is room for.
+    private static func shortened(_ text: some Sequence<UnicodeScalar>) -> String {
+        var result = ""
+        var room = longest
+        for scalar in text {
+            room -= UTF8.width(scalar)
+            if room < 0 { break }
+            result.unicodeScalars.append(scalar)
+        }
+        return result
     }
 }

@@ -4,12 +4,11 @@ import ImageModel
 
 /// What a person said about who may be asked, how, and for how long.
 struct NetworkSwitches {
-    let downloader: DownloaderConfiguration
+    var downloader: DownloaderConfiguration
     let headers: [String: String]
     /// Whether files of this machine may be read by their URL.
     let allowsPrivate: Bool
     let asksAgain: Bool
-    let jobs: Int
 
     static let specification = [
         OptionSpecification(
@@ -18,25 +17,28 @@ struct NetworkSwitches {
                 "ask this host whatever address it has, such as intranet.example:8080 (may be repeated; default: none)"),
         OptionSpecification(
             "--allow-private", help: "also ask this machine and the networks around it, and read file: URLs"),
-        OptionSpecification(
-            "--header", value: "'NAME: VALUE'", help: "send this field, too (may be repeated; default: none)"),
+        header,
         OptionSpecification(
             "--timeout", value: "SECONDS", help: "how long a server may send nothing (default: 15)"),
         OptionSpecification(
-            "--retries", value: "N", help: "more attempts after a lost connection or a busy server (default: 2)"),
+            "--retries", value: "N", help: "more attempts after a lost connection, silence, or a busy server (default: 2)"),
         OptionSpecification(
-            "--max-bytes", value: "SIZE", help: "bytes that one file may have; k, M, G (default: 200 MB at most)"),
+            "--max-bytes", value: "SIZE",
+            help: "bytes that one file may have, also in the cache; k, M, G (default: 200 MiB at most)"),
         OptionSpecification("--refresh", help: "ask the server whether what is cached is still good"),
         OptionSpecification(
             "-j", "--jobs", value: "N", help: "transfers at a time (default: 6)"),
     ]
 
+    static let header = OptionSpecification(
+        "--header", value: "'NAME: VALUE'",
+        help: "send this field, too; what is cached is for the same fields alone (may be repeated; default: none)")
+
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var downloader = DownloaderConfiguration()
         allowsPrivate = arguments.has("--allow-private")
         asksAgain = arguments.has("--refresh")
-        jobs = try arguments.integer("--jobs", 1...256) ?? downloader.maxConcurrent
-        downloader.maxConcurrent = jobs
+        downloader.maxConcurrent = try arguments.integer("--jobs", 1...256) ?? downloader.maxConcurrent
         downloader.addresses.allowsPrivate = allowsPrivate
         for text in arguments.all("--allow-host") {
             do throws(CoderError) {
@@ -56,20 +58,23 @@ struct NetworkSwitches {
         let taken = try arguments.limits().maxInputBytes
         if taken > 0 { downloader.maxBytes = min(downloader.maxBytes, taken) }
         if let count = try arguments.byteCount("--max-bytes") { downloader.maxBytes = count }
-        headers = try Self.headers(arguments.all("--header"))
+        headers = try Self.headers(arguments)
         self.downloader = downloader
     }
 
-    private static func headers(_ texts: [String]) throws(UsageError) -> [String: String] {
+    static func headers(_ arguments: ParsedArguments) throws(UsageError) -> [String: String] {
+        let texts = arguments.all("--header")
         var result: [String: String] = [:]
-        for text in texts {
+        for (index, text) in texts.enumerated() {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let name = parts[0]
             let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             let value = parts.count == 2 ? trimmed(parts[1]) : ""
             guard isName, parts.count == 2, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 9 }) else {
+                // What it says may be a secret, wherever the colon is missing.
                 throw UsageError(
-                    "--header \"\(text)\" is no field", hint: "write NAME: VALUE, such as 'Authorization: Bearer x'")
+                    texts.count == 1 ? "--header is no field" : "--header number \(index + 1) is no field",
+                    hint: "write 'NAME: VALUE', such as 'Authorization: Bearer x'")
             }
             result = result.filter { $0.key.lowercased() != name.lowercased() }
             result[name] = value

@@ -1,12 +1,11 @@
-/// Numbers of bytes as people read them, in units of 1000.
+/// Numbers of bytes as people read them, in the units in which sizes are typed: `--max-size 500M` is 500 MiB.
 enum ByteText {
     static func of(_ count: Int) -> String {
-        if count < 1000 { return "\(count) B" }
-        var value = Double(count) / 1000
+        var value = Double(count)
         var unit = 0
-        let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
-        while value >= 999.5, unit < units.count - 1 {
-            value /= 1000
+        let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        while value >= 1023.95, unit < units.count - 1 {
+            value /= 1024
             unit += 1
         }
         let tenths = Int((value * 10).rounded())

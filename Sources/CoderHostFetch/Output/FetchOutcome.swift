@@ -5,7 +5,9 @@ import ImageModel
 
 /// What became of one URL.
 struct FetchOutcome: Sendable {
-    /// As it may be shown.
+    /// As it may be shown to people.
+    var label: String
+    /// As programs get it.
     var url: String
     var tier: CacheTiers
     var response: ResponseFacts?
@@ -13,21 +15,31 @@ struct FetchOutcome: Sendable {
     var written: ConvertJob.Outcome
     var previews: [String] = []
     var previewProblem: CoderError?
+    /// Why the file is not in the cache.
+    var cacheProblem: CoderError?
     var warnings: [String] = []
     var nanoseconds = 0
 
     init(url: String, file: LoadedFile, written: ConvertJob.Outcome) {
-        self.url = url
+        label = redacted(url)
+        self.url = wholeURL(url)
         self.written = written
         (tier, response, byteCount) = (file.tier, file.response, file.source.count)
     }
 
     var allWarnings: [String] {
         written.warnings + warnings + (previewProblem.map { ["a preview was not written: \($0.message)"] } ?? [])
+            + (cacheProblem.map { ["it is not kept in the cache: \($0.message)"] } ?? [])
+    }
+
+    /// Where the file was found.
+    static func place(_ tier: CacheTiers, _ response: ResponseFacts?, _ byteCount: Int) -> String {
+        guard tier.contains(.disk) else { return "\(ByteText.of(byteCount)) loaded" }
+        return response?.status == 304 ? "still good, from the cache" : "from the cache"
     }
 
     var line: String {
-        let place = tier.contains(.disk) ? "from the cache" : "\(ByteText.of(byteCount)) loaded"
+        let place = Self.place(tier, response, byteCount)
         let way = written.encoder == nil ? "" : ", converted from \(written.inputFormat) \(written.inputSize)"
         return "\(written.output): \(written.outputFormat) \(written.size), \(place)\(way)"
     }
@@ -56,11 +68,16 @@ struct FetchOutcome: Sendable {
         ])
     }
 
-    static func json(_ url: String, _ error: CoderError) -> JSONValue {
-        .object([
-            ("schema", .integer(1)), ("url", .string(url)),
+    /// What is said of an URL that failed.
+    ///
+    /// - Parameter previews: nil where nobody writes any.
+    static func json(_ url: String, _ error: CoderError, previews: [String]? = nil) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("schema", .integer(1)), ("url", .string(wholeURL(url))),
             ("status", error.httpStatus.map { JSONValue.integer($0) } ?? .null), ("error", error.json),
-        ])
+        ]
+        if let previews { members.append(("previews", .array(previews.map(JSONValue.string)))) }
+        return .object(members)
     }
 
     private static func timings(_ response: ResponseFacts?) -> JSONValue {

@@ -47,7 +47,8 @@ struct PreviewWriter: Sendable {
             let path = "\(prefix)-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).png"
             do throws(CoderError) {
                 guard let still = try Self.still(image) else { return }
-                let sink = try FileSink(path: path, replacing: true, limits: host.manager.limits)
+                let sink = try FileSink(
+                    path: path, over: .files(followingLinks: false), limits: host.manager.limits)
                 try host.manager.encode(still, to: "png", into: sink)
                 try sink.commit()
                 state.withLock { $0.paths.append(path) }

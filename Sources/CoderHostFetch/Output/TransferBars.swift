@@ -5,8 +5,8 @@ import Synchronization
 
 /// A line for every transfer under way, on a terminal; nothing anywhere else.
 ///
-///     photo.jpg   [########            ]  41 %  1.2 MB of 2.9 MB, 850 kB/s
-///     clip.gif    [      ###           ]  312 kB, 96 kB/s
+///     photo.jpg  [########            ]   41 %  1.2 MB of 2.9 MB, 850 kB/s
+///     clip.gif   [      ###           ]  312 kB, 96 kB/s
 ///
 /// - Concurrency: any thread.
 final class TransferBars: Sendable {
@@ -31,12 +31,19 @@ final class TransferBars: Sendable {
     private static let pace: UInt64 = 100_000_000
 
     private let isOn = Console.errorIsTerminal
+    let names: [String]
     private let state = Mutex(State())
 
-    func begin(_ name: String) -> Int {
+    /// - Parameter names: of all transfers that there will be; of several with one name each has its number behind it.
+    init(_ names: [String]) {
+        let counts = names.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        self.names = names.enumerated().map { counts[$1] == 1 ? $1 : "\($1) (\($0))" }
+    }
+
+    func begin(_ number: Int) -> Int {
         state.withLock { state in
             state.next += 1
-            state.rows[state.next] = Row(name: name, begun: monotonicNow())
+            state.rows[state.next] = Row(name: names[number], begun: monotonicNow())
             return state.next
         }
     }
@@ -76,7 +83,9 @@ final class TransferBars: Sendable {
         let columns = TerminalDevice.columns(of: STDERR_FILENO) ?? 80
         let rows = state.rows.sorted { $0.key < $1.key }.map(\.value).filter { now - $0.begun >= Self.patience }
         if rows.isEmpty { return }
-        Console.write(rows.map { Self.line($0, now, columns: columns) + "\n" }.joined(), to: STDERR_FILENO)
+        let width = rows.map { printable($0.name).count }.max() ?? 0
+        let lines = rows.map { Self.line($0, now, columns: columns, nameWidth: width) + "\n" }
+        Console.write(lines.joined(), to: STDERR_FILENO)
         state.shown = rows.count
     }
 
@@ -85,19 +94,28 @@ final class TransferBars: Sendable {
         state.shown = 0
     }
 
+    /// What stands behind a bar takes at most this: `  100 %  99.9 MB of 99.9 MB, 99.9 MB/s`.
+    private static let numbers = 38
+
     /// One line, never as wide as the terminal.
-    static func line(_ row: Row, _ now: UInt64, columns: Int) -> String {
+    ///
+    /// - Parameter nameWidth: of the longest name; the bars of all lines begin in one column, whatever the numbers are.
+    static func line(_ row: Row, _ now: UInt64, columns: Int, nameWidth: Int = 32) -> String {
         let seconds = Double(now > row.begun ? now - row.begun : 0) / 1e9
         let rate = seconds > 0 ? Int(Double(row.received) / seconds) : 0
         var text = ByteText.of(row.received)
         if let expected = row.expected, expected > 0 {
             let percent = min(100, Int(Double(row.received) * 100 / Double(expected)))
-            text = "\(percent) %  \(text) of \(ByteText.of(expected))"
+            text = "\(padded(percent)) %  \(text) of \(ByteText.of(expected))"
         }
         text += ", \(ByteText.of(rate))/s"
-        let rest = columns - 1 - text.count - 26
+        let rest = columns - 1 - width - 4 - numbers
         guard rest >= 8 else { return String(text.prefix(max(0, columns - 1))) }
-        return "\(name(row.name, min(rest, 32)))  [\(bar(row, seconds))]  \(text)"
+        return "\(name(row.name, min(rest, 32, max(8, nameWidth))))  [\(bar(row, seconds))]  \(text)"
+    }
+
+    private static func padded(_ percent: Int) -> String {
+        String(repeating: " ", count: percent < 10 ? 2 : percent < 100 ? 1 : 0) + "\(percent)"
     }
 
     private static let width = 20

@@ -32,14 +32,21 @@ package struct OutputGuard {
     private let mayReplaceInput: Bool
     private let remedy: String
     private let wayOut: String
+    /// What helps where two outputs get one name.
+    private let tellingApart: String
 
     /// - Parameters:
     ///   - remedy: what helps somebody who would write over an input.
     ///   - isNameTyped: whether the names of outputs are those that a person asked for; others replace nothing unless
     ///     that is asked for.
+    ///   - fields: what a template may have.
     package init(
-        inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name", isNameTyped: Bool = true
+        inputs: [String], _ arguments: ParsedArguments, remedy: String = "choose another name",
+        isNameTyped: Bool = true, fields: [String] = OutputTemplate.names
     ) {
+        tellingApart =
+            "use a template that tells them apart, such as "
+            + (fields.contains("dir") ? "'{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'" : "'{stem}-{n}.png'")
         mayReplace = OutputTarget.mayReplace(arguments, isNameTyped: isNameTyped)
         wayOut =
             isNameTyped
@@ -77,20 +84,21 @@ package struct OutputGuard {
         if !isReserved, !reserved.isEmpty, path != "-", let role = reserved[Self.place(ofName: path)] {
             throw CoderError(.cannotCreate, "\(path) is \(role)", hint: "choose another name")
         }
-        guard let place = Place(path) else { return }
-        if !mayReplaceInput, let known = inputs[place] {
-            let role =
-                known.role
-                ?? (Place(input) == place ? "the input itself" : "\(known.file), another input of this call")
-            throw CoderError(.cannotCreate, "\(path) is \(role)", hint: remedy)
+        if let place = Place(path) {
+            if !mayReplaceInput, let known = inputs[place] {
+                let role =
+                    known.role
+                    ?? (Place(input) == place ? "the input itself" : "\(known.file), another input of this call")
+                throw CoderError(.cannotCreate, "\(path) is \(role)", hint: remedy)
+            }
+            // Another process may have replaced what was written; its number then goes to some other file.
+            if let earlier = written[place], Place(earlier.path) == place {
+                throw CoderError(
+                    .cannotCreate, "\(path) was just written from \(earlier.input)", hint: tellingApart)
+            }
         }
-        // Another process may have replaced what was written; its number then goes to some other file.
-        if let earlier = written[place], Place(earlier.path) == place {
-            throw CoderError(
-                .cannotCreate, "\(path) was just written from \(earlier.input)",
-                hint: "use a template that tells them apart, such as '{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'")
-        }
-        if !mayReplace {
+        // A pipe, a device and a link that leads nowhere are there as well.
+        if !mayReplace, path != "-", FileStatus.of(path, followingLinks: false) != nil {
             throw CoderError(.cannotCreate, "\(path) exists", hint: wayOut)
         }
     }
@@ -110,8 +118,7 @@ package struct OutputGuard {
         let name = Self.place(ofName: path)
         if FileStatus.of(path).map(\.isRegular) ?? true, let other = claims[name] {
             throw CoderError(
-                .cannotCreate, "\(path) is being written from \(other)",
-                hint: "use a template that tells them apart, such as '{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'")
+                .cannotCreate, "\(path) is being written from \(other)", hint: tellingApart)
         }
         claims[name] = input
     }

@@ -1,4 +1,4 @@
-import CoderHost
+package import CoderHost
 package import ImageModel
 
 /// Where `convert` writes: one file, a folder, names from a template, or standard output.
@@ -18,7 +18,7 @@ package struct OutputTarget {
     package static let currentFolder = "\0here"
 
     private let kind: Kind
-    package let mayReplace: Bool
+    private let mayReplace: Bool
 
     /// Whether outputs may replace what is there.
     static func mayReplace(_ arguments: ParsedArguments, isNameTyped: Bool) -> Bool {
@@ -26,6 +26,21 @@ package struct OutputTarget {
     }
 
     package var isStandardOutput: Bool { if case .file("-") = kind { true } else { false } }
+
+    /// What outputs may replace: a pipe or a device is what somebody typed, and no name that was put together.
+    package var replacement: FileSink.Replacement {
+        guard mayReplace else { return .nothing }
+        return switch kind {
+        case .file: .anything
+        case .folder(""): .files(followingLinks: false)
+        case .folder, .template, .beside: .files(followingLinks: true)
+        }
+    }
+
+    /// Whether names depend on how large the picture becomes.
+    package var needsSize: Bool {
+        if case .template(let template) = kind { template.mentions("w") || template.mentions("h") } else { false }
+    }
 
     /// A name that may still lack the extension of its format.
     package struct Name {
@@ -40,7 +55,10 @@ package struct OutputTarget {
         }
     }
 
-    package init(_ text: String, _ arguments: ParsedArguments) throws(UsageError) {
+    /// - Parameter fields: what a template may have.
+    package init(
+        _ text: String, _ arguments: ParsedArguments, fields: [String] = OutputTemplate.names
+    ) throws(UsageError) {
         mayReplace = Self.mayReplace(arguments, isNameTyped: text != Self.currentFolder)
         if text == Self.besideInput {
             kind = .beside
@@ -53,11 +71,13 @@ package struct OutputTarget {
         if text.isEmpty { throw UsageError("-o needs a name") }
         if text.hasSuffix("/") || (FileStatus.of(text)?.isDirectory ?? false) {
             guard FileStatus.of(text)?.isDirectory == true else {
-                throw UsageError("the folder \(text) does not exist", hint: "make it first: mkdir -p \(text)")
+                throw UsageError(
+                    "the folder \(printable(text)) does not exist", hint: FileSink.missingFolderRemedy(text),
+                    exit: .cannotCreate)
             }
             kind = .folder(text.hasSuffix("/") ? text : text + "/")
         } else if text.contains("{") {
-            kind = .template(try OutputTemplate(text))
+            kind = .template(try OutputTemplate(text, fields))
         } else {
             if arguments.operands.count > 1 && FileStatus.of(text)?.isRegular != false {
                 throw UsageError(

@@ -11,17 +11,18 @@ package struct OutputTemplate {
 
     package static let names = ["stem", "dir", "ext", "n", "w", "h"]
 
+    /// - Parameter names: what it may have.
     /// - Throws: ``UsageError`` for what nothing could be put into.
-    package init(_ text: String) throws(UsageError) {
+    package init(_ text: String, _ names: [String] = OutputTemplate.names) throws(UsageError) {
         var pieces: [Piece] = []
         var rest = text[...]
         while let open = rest.firstIndex(of: "{") {
             pieces.append(.text(String(rest[..<open])))
             let inside = rest[rest.index(after: open)...]
-            guard let close = inside.firstIndex(of: "}") else { throw Self.unknown(String(inside)) }
+            guard let close = inside.firstIndex(of: "}") else { throw Self.unknown(String(inside), names) }
             let parts = inside[..<close].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts.first.map(String.init) ?? ""
-            guard Self.names.contains(name) else { throw Self.unknown(String(inside[..<close])) }
+            guard names.contains(name) else { throw Self.unknown(String(inside[..<close]), names) }
             var width: Int?
             if parts.count > 1 {
                 guard let number = Int(parts[1]) else {
@@ -37,7 +38,7 @@ package struct OutputTemplate {
         self.pieces = pieces
     }
 
-    private static func unknown(_ inside: String) -> UsageError {
+    private static func unknown(_ inside: String, _ names: [String]) -> UsageError {
         // Braces in braces: whoever wrote them means what stands inside.
         let name = String(inside.drop { $0 == "{" }.prefix { $0 != "}" && $0 != ":" })
         let near = names.contains(name) ? name : OptionCheck.nearest(name, names)

@@ -105,13 +105,16 @@ package struct ParsedArguments {
     }
 }
 
-/// A command line that makes no sense.
+/// A command line that makes no sense, or that cannot be begun with.
 package struct UsageError: Error {
     package var message: String
     package var hint: String?
     package var command: String?
+    /// How the process ends.
+    package var exit: ExitCode
 
-    package init(_ message: String, hint: String? = nil, command: String? = nil) {
+    package init(_ message: String, hint: String? = nil, command: String? = nil, exit: ExitCode = .usage) {
+        self.exit = exit
         self.message = message
         self.hint = hint
         self.command = command

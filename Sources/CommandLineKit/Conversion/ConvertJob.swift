@@ -103,7 +103,9 @@ package final class ConvertJob: Sendable {
         guard let output = arguments.value("--output") ?? style.output else {
             throw UsageError("-o OUT is missing", command: style.command)
         }
-        target = try OutputTarget(output, arguments)
+        // A URL has no folder here.
+        let fields = OutputTemplate.names.filter { style.names == nil || $0 != "dir" }
+        target = try OutputTarget(output, arguments, fields: fields)
         format = try Self.format(arguments, host)
         if arguments.has("--frame") && arguments.has("--first-frame") {
             throw UsageError(
@@ -133,7 +135,7 @@ package final class ConvertJob: Sendable {
             OutputGuard(
                 inputs: style.names == nil ? arguments.operands : [], arguments,
                 remedy: "use --overwrite to replace it, or write elsewhere",
-                isNameTyped: output != OutputTarget.currentFolder))
+                isNameTyped: output != OutputTarget.currentFolder, fields: fields))
     }
 
     /// The last switches of both commands.
@@ -197,7 +199,34 @@ package final class ConvertJob: Sendable {
         return try convert(try ImageSource(path: file, limits: limits), Input(file, name: file, number: number))
     }
 
-    /// The same for bytes that are there already.
+    /// Refuses an input whose output cannot be written, as far as its name is known before the input is there.
+    ///
+    /// - Throws: `.cannotCreate`.
+    package func examineOutput(of input: Input) throws(CoderError) {
+        if target.needsSize { return }
+        var name = target.path(for: input.name, number: input.number, size: PixelSize(1, 1)) { _ in "" }
+        if name.hasFormatPlaceholder {
+            // An ending that some format has is hardly one of another.
+            let own = FileName(input.name).suffix.flatMap { isKnown($0.lowercased()) ? $0 : nil }
+            guard let suffix = format.map({ suffix(of: $0, input.name) }) ?? own else { return }
+            name.path = name.named(suffix)
+        }
+        try outputs.withLock { outputs throws(CoderError) in try outputs.examine(name.path, from: input.label) }
+        try Self.refuseTerminal(name.path)
+        if let error = FileSink.missingFolder(of: name.path) { throw error }
+    }
+
+    private func isKnown(_ suffix: String) -> Bool {
+        host.manager.coders.contains { $0.descriptor.formats.contains { $0.extensions.contains(suffix) } }
+    }
+
+    private static func refuseTerminal(_ path: String) throws(CoderError) {
+        if path == "-" && Console.outputIsTerminal {
+            throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
+        }
+    }
+
+    /// The same as ``convert(_:number:)`` for bytes that are there already.
     package func convert(_ source: ImageSource, _ input: Input) throws(CoderError) -> Outcome {
         let decoding = try encode.decoding(source, host)
         // Given back once the session is closed, and the coder's own memory with it.
@@ -230,12 +259,10 @@ package final class ConvertJob: Sendable {
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
-        if path == "-" && Console.outputIsTerminal {
-            throw CoderError(.cannotCreate, "a picture is not written to a terminal", hint: "redirect standard output")
-        }
+        try Self.refuseTerminal(path)
         let picture = Picture(session: session, shaper: shaper, format: format)
         let sink = try FileSink(
-            path: path, replacing: target.mayReplace, limits: isAnimation ? encode.limits(limits) : limits)
+            path: path, over: target.replacement, limits: isAnimation ? encode.limits(limits) : limits)
         var report: EncodeReport?
         let size: PixelSize
         var warnings: [String] = []

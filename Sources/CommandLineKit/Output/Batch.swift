@@ -5,7 +5,7 @@ import Synchronization
 
 /// Many inputs, worked on by all processors and reported in the order in which they were named.
 package final class Batch<Outcome: Sendable>: Sendable {
-    package typealias Report = @Sendable (_ file: String, Result<Outcome, CoderError>) -> Void
+    package typealias Report = @Sendable (_ index: Int, _ file: String, Result<Outcome, CoderError>) -> Void
 
     private struct State {
         /// Results that wait for those of earlier inputs.
@@ -19,6 +19,7 @@ package final class Batch<Outcome: Sendable>: Sendable {
         var progress: ProgressLine
     }
 
+    package var count: Int { inputs.count }
     private let inputs: [String]
     private let report: Report
     private let state: Mutex<State>
@@ -33,13 +34,18 @@ package final class Batch<Outcome: Sendable>: Sendable {
     }
 
     /// Does all of them; a failure ends nothing but the work on its own input.
-    package func run(threads: Int, _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome) -> ExitCode
-    {
+    ///
+    /// - Parameter finally: done when nothing is left to do, before it is said how many failed.
+    package func run(
+        threads: Int, finally: () -> Void = {},
+        _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome
+    ) -> ExitCode {
         sideBySide(inputs.count, threads: threads) { [self] index in
             if state.withLock({ $0.isPointless }) { return }
             let result = Result { () throws(CoderError) in try work(index, inputs[index]) }
             state.withLock { note(result, of: index, &$0) }
         }
+        finally()
         return state.withLock { state in
             state.progress.clear()
             if state.isPointless { return .inputOutput }
@@ -47,6 +53,19 @@ package final class Batch<Outcome: Sendable>: Sendable {
             if inputs.count == 1 { return ExitCode(state.lastCode) }
             Console.error("coderhost: \(state.failures) of \(inputs.count) inputs failed")
             return .partialFailure
+        }
+    }
+
+    /// Reports what is done and waits for earlier inputs, and nothing from then on: for a process that is ended.
+    ///
+    /// - Returns: how many inputs are done.
+    package func cutShort() -> Int {
+        state.withLock { state in
+            for (index, result) in state.results.sorted(by: { $0.key < $1.key }) where !state.isPointless {
+                report(index, inputs[index], result)
+            }
+            state.isPointless = true
+            return state.finished
         }
     }
 
@@ -60,7 +79,7 @@ package final class Batch<Outcome: Sendable>: Sendable {
                 state.failures += 1
                 state.lastCode = error.code
             }
-            if !state.isPointless { report(inputs[state.next], next) }
+            if !state.isPointless { report(state.next, inputs[state.next], next) }
             state.next += 1
         }
         if state.finished < inputs.count { state.progress.show(state.finished, inputs[index]) }

@@ -67,11 +67,11 @@ public struct DownloaderConfiguration: Sendable {
 
     public init() {}
 
-    /// 200 MB, or a tenth of the memory where that is less, or what a decoder takes at most.
+    /// 200 MiB, or a tenth of the memory where that is less, or what a decoder takes at most.
     public static let standardMaxBytes: Int = {
         let memory = sysconf(Int32(_SC_PHYS_PAGES)).multipliedReportingOverflow(by: sysconf(Int32(_SC_PAGESIZE)))
         let tenth = memory.overflow || memory.partialValue <= 0 ? Int.max : memory.partialValue / 10
-        return min(200_000_000, tenth, DecodeLimits.default.maxInputBytes)
+        return min(200 << 20, tenth, DecodeLimits.default.maxInputBytes)
     }()
 
     var idle: Duration { timeout > .zero ? timeout : .seconds(15) }
