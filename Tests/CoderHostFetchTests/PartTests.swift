@@ -62,21 +62,21 @@ import Testing
     }
 
     @Test func `show a share where the length is known`() {
-        let text = line(500_000, 1_000_000)
+        let text = line(500 << 10, 1000 << 10)
 
         #expect(text.contains("[##########          ]"))
-        #expect(text.contains("50 %  500 kB of 1 MB, 250 kB/s"))
+        #expect(text.contains("50 %  500 KiB of 1000 KiB, 250 KiB/s"))
     }
 
     @Test func `move where it is not`() {
-        let text = line(500_000, nil)
+        let text = line(500 << 10, nil)
 
         #expect(text.contains("###") && !text.contains("%"))
-        #expect(text.contains("500 kB, 250 kB/s"))
+        #expect(text.contains("500 KiB, 250 KiB/s"))
     }
 
     @Test func `begin in one column, whatever their numbers`() {
-        let lines = [line(5, 1_000_000), line(99_900, 99_900), line(999, nil), line(99_940_000, 99_940_000)]
+        let lines = [line(5, 1_000_000), line(99_900, 99_900), line(999, nil), line(1023 << 10, 1023 << 10)]
 
         #expect(Set(lines.map { $0.prefix { $0 != "[" }.count }).count == 1)
         #expect(lines.allSatisfy { $0.count < 80 })

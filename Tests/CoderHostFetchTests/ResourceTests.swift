@@ -67,7 +67,13 @@ import Testing
         try await Bench.run { bench in
             for name in ["photo.jpg", "photo.png"] { _ = try bench.serve(name) }
             let urls = [bench.server.url("/photo.jpg"), bench.server.url("/photo.png")]
-            let blocked = bench.place.write([], to: "file") + "/below"
+            // Something stands in the place of every folder of entries.
+            let blocked = bench.place.folder("blocked")
+            bench.place.folder("blocked/default")
+            for number in 0..<256 {
+                let digits = String(number + 256, radix: 16).dropFirst()
+                bench.place.write([], to: "blocked/default/\(digits)")
+            }
 
             let fetched = try await bench.fetch("--json", "--cache-dir", blocked, urls[0], urls[1])
             let warmed = try await bench.cache("warm", "--allow-private", "--json", "--cache-dir", blocked, urls[0])

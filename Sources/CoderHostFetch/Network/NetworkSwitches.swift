@@ -21,7 +21,8 @@ struct NetworkSwitches {
         OptionSpecification(
             "--timeout", value: "SECONDS", help: "how long a server may send nothing (default: 15)"),
         OptionSpecification(
-            "--retries", value: "N", help: "more attempts after a lost connection, silence, or a busy server (default: 2)"),
+            "--retries", value: "N",
+            help: "more attempts after a lost connection, silence, or a busy server (default: 2)"),
         OptionSpecification(
             "--max-bytes", value: "SIZE",
             help: "bytes that one file may have, also in the cache; k, M, G (default: 200 MiB at most)"),

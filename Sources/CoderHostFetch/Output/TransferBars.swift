@@ -94,8 +94,8 @@ final class TransferBars: Sendable {
         state.shown = 0
     }
 
-    /// What stands behind a bar takes at most this: `  100 %  99.9 MB of 99.9 MB, 99.9 MB/s`.
-    private static let numbers = 38
+    /// What stands behind a bar takes at most this: `  100 %  1023 KiB of 1023 KiB, 1023 KiB/s`.
+    private static let numbers = 41
 
     /// One line, never as wide as the terminal.
     ///

@@ -251,7 +251,9 @@ final class ProgressGate: Sendable {
             if received < last { last = 0 }
             let step =
                 minimum == 0
-                ? 1 : progress.expected.map { Int(exactly: (Double($0) * minimum).rounded(.up)) ?? .max } ?? Self.unknownStep
+                ? 1
+                : progress.expected.map { Int(exactly: (Double($0) * minimum).rounded(.up)) ?? .max }
+                    ?? Self.unknownStep
             guard received - last >= max(1, step) || progress.source.isComplete else { return false }
             last = received
             return true
