@@ -64,20 +64,32 @@ public struct CacheKey: Sendable, Hashable {
 extension LoadOptions {
     /// The key of a URL's file: who asks for it, and how, may decide what a server answers.
     func fileKey(_ url: String) -> String {
+        let (fragment, hasBracket) = Self.marks(url.utf8Span.span)
         var base = url
-        if let fragment = url.utf8.firstIndex(of: UInt8(ascii: "#")), Self.isWeb(url) {
-            base = String(url[..<fragment])
+        if let fragment, Self.isWeb(url) {
+            base = String(url[..<url.utf8.index(url.startIndex, offsetBy: fragment)])
+        }
+        // Most requests; this is what a look into a memory cache costs.
+        if headers.isEmpty, credential == nil, !handlesCookies, !allowsInvalidCertificates {
+            // A file may have the name that a thumbnail of another one would have.
+            return hasBracket && Self.isWeb(url) ? "\(base)#File" : base
         }
         var parts = headers.map { "\($0.key.lowercased()): \($0.value)" }.sorted()
         if let credential { parts.append(credential.basic) }
         if handlesCookies { parts.append("cookies") }
         if allowsInvalidCertificates { parts.append("any certificate") }
-        if parts.isEmpty {
-            // A file may have the name that a thumbnail of another one would have.
-            return base.utf8.contains(UInt8(ascii: "(")) && Self.isWeb(url) ? "\(base)#File" : base
-        }
         let digest = SHA256.hexDigest(of: Array(parts.joined(separator: "\n").utf8))
         return "\(base)#Request(\(digest.prefix(32)))"
+    }
+
+    /// Where a fragment begins, and whether there is a bracket before it.
+    private static func marks(_ url: Span<UInt8>) -> (fragment: Int?, hasBracket: Bool) {
+        var hasBracket = false
+        for index in url.indices {
+            if url[index] == UInt8(ascii: "#") { return (index, hasBracket) }
+            if url[index] == UInt8(ascii: "(") { hasBracket = true }
+        }
+        return (nil, hasBracket)
     }
 
     private static func isWeb(_ url: String) -> Bool {

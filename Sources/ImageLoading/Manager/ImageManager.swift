@@ -91,15 +91,28 @@ public final class ImageManager: Sendable {
     }
 
     private func hitInMemory(_ request: ImageRequest) -> LoadResult? {
-        let recipe = Recipe(prepared(request), configuration)
-        let options = recipe.options
+        let request = prepared(request)
+        let options = request.options
         guard options.origin != .loaderOnly, options.queries.contains(.memory), !options.refreshesCached,
             !options.queriesDataOfMemoryHits
         else { return nil }
-        guard let image = recipe.hit() else { return nil }
+        guard let (image, key) = pictureInMemory(request), image.isWelcome(options.kind) else { return nil }
         if options.preloadsAllFrames, let animation = image.animation, !animation.areAllFramesLoaded { return nil }
         return LoadResult(
-            image: image.withScaleFactor(options.scaleFactor ?? 1), tier: .memory, url: request.url)
+            image: image.withScaleFactor(options.scaleFactor(ofKey: key)), tier: .memory, url: request.url)
+    }
+
+    /// The picture, and the key of its file.
+    private func pictureInMemory(_ request: ImageRequest) -> (LoadedImage, String)? {
+        let options = request.options
+        let cache = options.cache ?? configuration.cache
+        if options.transformer(or: configuration.transformer) != nil {
+            let recipe = Recipe(request, configuration)
+            return cache.image(for: recipe.key.result).map { ($0, recipe.key.original) }
+        }
+        // A recipe would copy all of the options, which takes as long as the rest.
+        let key = CacheKey(request, filter: configuration.keyFilter)
+        return cache.image(for: key.result).map { ($0, key.original) }
     }
 
     // MARK: What is going on

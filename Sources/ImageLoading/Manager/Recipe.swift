@@ -27,8 +27,10 @@ struct Recipe: Sendable {
         originalCache = options.originalCache ?? options.cache ?? configuration.originalCache ?? configuration.cache
         loader = options.loader ?? configuration.loader
         serializer = options.serializer ?? configuration.serializer
-        options.transformer = transformers.isEmpty ? .none : .custom(Pipeline(transformers))
-        key = CacheKey(ImageRequest(url, options), filter: configuration.keyFilter)
+        let filter = options.keyFilter ?? configuration.keyFilter
+        key = CacheKey(
+            original: filter?(url) ?? options.fileKey(url), options,
+            transformer: transformers.isEmpty ? nil : Pipeline(transformers))
         options.scaleFactor = options.scaleFactor(ofKey: key.original)
         own = Self.isPlain(options) ? nil : Unique()
     }

@@ -53,7 +53,7 @@ struct Speed {
             await secondCache.clear(.memory)
             results.append(try await seconds { try await hit(second, fromResult, .disk) })
         }
-        let count = 100_000
+        let count = 300_000
         let memory = try await seconds {
             for _ in 0..<count { try await hit(second, fromResult, .memory) }
         }
@@ -89,7 +89,7 @@ struct Speed {
         // What a transfer costs is the same with and without looks at it.
         var (plain, watched, decodes): ([Double], [Double], [Double]) = ([], [], [])
         var (first, looks) = (0, 0)
-        for _ in 0..<3 {
+        for _ in 0..<7 {
             options.isProgressive = false
             plain.append(try await load(options).cost)
             options.isProgressive = true
