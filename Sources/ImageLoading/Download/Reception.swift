@@ -129,17 +129,15 @@ struct Reception: Sendable {
 
     /// The bytes as they are handed over.
     private func finished(_ source: ImageSource, _ total: Int?) throws(TransferFailure) -> ImageSource {
-        var result = source
-        for decryptor in [transfer.parts.configuration.decryptor, transfer.decryptor] {
-            guard let decryptor else { continue }
-            guard let bytes = decryptor(result.bytes(0..<result.count), facts), !bytes.isEmpty else {
-                throw TransferFailure(CoderError(.corrupt, "what the server sent cannot be decrypted"))
-            }
-            result = ImageSource(bytes, name: source.name, origin: .network)
+        let result: ImageSource
+        do throws(CoderError) {
+            result = try source.decrypted(by: [transfer.parts.configuration.decryptor, transfer.decryptor], facts)
+        } catch {
+            throw TransferFailure(error)
         }
         // Of an unknown length much more address space was taken than is needed.
         if result === source, total == nil {
-            result = ImageSource(source.bytes(0..<source.count), name: source.name, origin: .network)
+            return ImageSource(source.bytes(0..<source.count), name: source.name, origin: .network)
         }
         return result
     }

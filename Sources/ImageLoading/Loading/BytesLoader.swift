@@ -28,7 +28,7 @@ public final class BytesLoader: ImageLoading {
         guard let bytes = self[request.url] else { throw CoderError(.notFound, "there are no bytes of this name") }
         let source = ImageSource(bytes, name: request.url)
         onProgress(LoadProgress(source, expected: bytes.count))
-        return LoadedData(.source(source), isWorthStoring: false)
+        return LoadedData(.source(try source.decrypted(for: request)), isWorthStoring: false)
     }
 
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool { false }

@@ -27,7 +27,7 @@ public struct DataLoader: ImageLoading {
         guard !bytes.isEmpty else { throw CoderError(.invalidURL, "the data URL has no data") }
         let source = ImageSource(bytes, name: "data:", origin: .network)
         onProgress(LoadProgress(source, expected: bytes.count))
-        return LoadedData(.source(source), isWorthStoring: false)
+        return LoadedData(.source(try source.decrypted(for: request)), isWorthStoring: false)
     }
 
     /// The padding at the end is often left out.

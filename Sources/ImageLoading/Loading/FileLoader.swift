@@ -29,7 +29,7 @@ public struct FileLoader: ImageLoading {
         }
         if Task.isCancelled { throw CoderError(.cancelled, "the load was cancelled") }
         onProgress(LoadProgress(source, expected: source.count))
-        return LoadedData(.source(source), isWorthStoring: false)
+        return LoadedData(.source(try source.decrypted(for: request)), isWorthStoring: false)
     }
 
     public func shouldBlock(_ url: String, after error: CoderError) -> Bool {

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: S-01 to S-12
 
-    @Test func `is one for all, or as many as somebody makes (S-01, S-02)`() throws {
+    @Test func `is one for all, or as many as somebody makes (S-01, S-02, S-03)`() throws {
         #expect(ImageCache.shared === ImageCache.shared)
         let (first, second) = (cache(), cache())
         #expect(first !== second && first !== ImageCache.shared)
@@ -32,7 +32,7 @@ import Testing
         #expect(first.image(for: "a") != nil && second.image(for: "a") == nil)
     }
 
-    @Test func `clears the disk and leaves memory (S-03)`() async throws {
+    @Test func `clears the disk and leaves memory (S-04)`() async throws {
         let cache = cache()
         try await cache.store(try CacheBench.still(), data: png, for: "a.png")
 
@@ -42,7 +42,7 @@ import Testing
         #expect(await cache.calculateSize() == (0, 0))
     }
 
-    @Test func `clears memory and leaves the disk (S-04)`() async throws {
+    @Test func `clears memory and leaves the disk (S-05)`() async throws {
         let cache = cache()
         try await cache.store(try CacheBench.still(), data: png, for: "a.png")
 
@@ -52,7 +52,7 @@ import Testing
         #expect(await cache.contains("a.png") == .disk)
     }
 
-    @Test func `stores in both, counted and sized (S-05, S-20, S-21)`() async throws {
+    @Test func `stores in both, counted and sized (S-06, S-07, S-20, S-21)`() async throws {
         let cache = cache()
         #expect(await cache.calculateSize() == (0, 0))
         let image = try CacheBench.still()
@@ -65,7 +65,7 @@ import Testing
         #expect(size.count == 1 && size.size >= png.count)
     }
 
-    @Test func `stores in memory alone, or on disk alone (S-06, S-07, S-08)`() async throws {
+    @Test func `stores in memory alone, or on disk alone (S-08)`() async throws {
         let cache = cache()
         let image = try CacheBench.still()
 
@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Thumbnails and density
 
-    @Test func `decodes a thumbnail from the whole file and keeps it under the key of the thumbnail`() async throws {
+    @Test func `decodes a thumbnail from the whole file and keeps it under the key of the thumbnail (M-17)`() async throws {
         let cache = cache()
         try await cache.store(CachedData(CacheBench.bytes("pictures/photo.jpg")), for: "http://x/photo.jpg")
 

@@ -5,7 +5,6 @@ import Testing
 
 @testable import ImageLoading
 
-/// Conformance: S-13, S-20, S-21, S-32, S-33, S-40, S-44, S-45, S-47.
 @Suite(.timeLimit(.minutes(40))) struct `Disk cache` {
     private let place = TemporaryDirectory()
     private let picture = readFile(Repository.fixture("pictures/photo.jpg")) ?? Array(repeating: 1, count: 30_000)
@@ -32,6 +31,16 @@ import Testing
     private func files(_ name: String = "cache") throws -> [String] {
         let own = ["-not", "-name", ".janitor", "-not", "-name", "CACHEDIR.TAG"]
         return try run(["find", place.file(name), "-type", "f"] + own).stdout.split(separator: "\n").map(String.init)
+    }
+
+    @Test func `removes what is older than it may be, by its last use (S-13, S-45)`() throws {
+        let cache = cache { $0.maxAge = .seconds(7 * 86_400) }
+        for key in ["old", "used", "new"] { try cache.store(CachedData([1]), for: key) }
+        try age(cache.path(for: "old"), days: 8)
+        try age(cache.path(for: "used"), days: 8, modified: false)
+        #expect(cache.data(for: "used") != nil)
+        _ = cache.prune()
+        #expect(!cache.contains("old") && cache.contains("used") && cache.contains("new"))
     }
 
     // MARK: Entries

@@ -8,7 +8,7 @@ import Testing
     private static let answers = Dictionary(
         uniqueKeysWithValues: urls.map { ($0, ScriptedLoader.Answer.bytes(picture(4, 4))) })
 
-    @Test func `gets all, and counts them (P-01, P-05)`() async {
+    @Test func `gets all, and counts them (P-02, P-05)`() async {
         let manager = manager(ScriptedLoader(Self.answers))
         let token = ImagePrefetcher(manager).prefetch(Self.urls)
         var last = 0
@@ -20,18 +20,18 @@ import Testing
         #expect(Self.urls.allSatisfy { manager.cachedImage($0) != nil })
     }
 
-    @Test func `of nothing is over at once (P-02)`() async {
+    @Test func `of nothing is over at once (P-03)`() async {
         #expect(await ImagePrefetcher(manager(ScriptedLoader())).prefetch([]).value() == .init(total: 0))
     }
 
-    @Test func `counts what fails as skipped, and goes on (P-03)`() async {
+    @Test func `counts what fails as skipped, and goes on`() async {
         var answers = Self.answers
         answers[Self.urls[2]] = .failure(CoderError(.badStatus, "404"))
         let progress = await ImagePrefetcher(manager(ScriptedLoader(answers))).prefetch(Self.urls).value()
         #expect(progress == .init(finished: 6, skipped: 1, total: 6))
     }
 
-    @Test func `keeps lists apart (P-04); cancelling one skips what is left of it alone (P-06, P-07)`() async {
+    @Test func `keeps lists apart (P-04); cancelling one skips what is left of it alone (P-06)`() async {
         let loader = ScriptedLoader(Self.answers, isOpen: false)
         let prefetcher = ImagePrefetcher(manager(loader), maxConcurrent: 3)
         let (first, second) = (prefetcher.prefetch(Array(Self.urls[..<3])), prefetcher.prefetch(Array(Self.urls[3...])))

@@ -48,7 +48,7 @@ import Testing
         #expect(result.image.isAnimated && result.image.frameCount == plain.frameCount)
         let animations = previews.compactMap(\.animation)
         #expect(animations.allSatisfy { $0 === animations.first }, "one animation that grows")
-        #expect(animations.isEmpty || result.image.animation === animations.first)
+        #expect(!animations.isEmpty && result.image.animation === animations.first)
     }
 
     @Test func `is decoded as a whole where a look at it failed`() async throws {
