@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Thumbnails and density
 
-    @Test func `decodes a thumbnail from the whole file and keeps it under the key of the thumbnail (M-17)`() async throws {
+    @Test func `decodes a thumbnail from the whole file and keeps it under its own key (M-17)`() async throws {
         let cache = cache()
         try await cache.store(CachedData(CacheBench.bytes("pictures/photo.jpg")), for: "http://x/photo.jpg")
 
