@@ -219,7 +219,7 @@ let package = Package(
         .target(
             name: "LoadingTestSupport",
             dependencies: [
-                "TestSupport",
+                "ImageProcessing", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,4 +1,5 @@
 import Glibc
+import ImageProcessing
 import NIOCore
 import NIOHTTP1
 import NIOPosix

@@ -1,3 +1,4 @@
+import ImageProcessing
 import NIOCore
 import NIOHTTP1
 import NIOPosix

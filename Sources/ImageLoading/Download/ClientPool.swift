@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import ImageProcessing
 import NIOCore
 import NIOHTTPCompression
 import NIOPosix

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ImageProcessing
 import Synchronization
 
 /// Cookies in memory, each for the one host that set it.

@@ -1,5 +1,6 @@
 import CoderHost
 public import ImageModel
+import ImageProcessing
 import Logging
 import NIOSSL
 import Synchronization

@@ -1,5 +1,6 @@
 import Dispatch
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Says which addresses a host has.

@@ -1,4 +1,5 @@
 import CoderHost
+import ImageProcessing
 import Synchronization
 
 /// What has arrived of a picture before its transfer was cut.

@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Lets through so many at once and so many a second.

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import CoderHost
 import FoundationEssentials
 import ImageModel
+import ImageProcessing
 import Logging
 import NIOCore
 import NIOHTTP1

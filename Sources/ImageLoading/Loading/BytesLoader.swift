@@ -1,5 +1,6 @@
 import CoderHost
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Loads pictures that the application has already, each under a name of its own.

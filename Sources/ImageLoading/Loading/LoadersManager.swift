@@ -1,4 +1,5 @@
 public import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Several loaders as one: the one added last that can load a picture does.

@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// URLs that failed a short while ago: as many as the list takes, for as long as they are remembered.

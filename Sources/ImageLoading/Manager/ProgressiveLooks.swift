@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Looks at a picture whenever enough of it has arrived, beside the transfer.

@@ -1,4 +1,5 @@
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// Gets pictures before they are wanted, a few at a time.

@@ -1,6 +1,7 @@
 import CoderHost
 import ImageLoading
 import ImageModel
+import ImageProcessing
 import Synchronization
 import TestSupport
 

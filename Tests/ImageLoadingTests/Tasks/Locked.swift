@@ -1,3 +1,4 @@
+import ImageProcessing
 import Synchronization
 
 /// A value that any thread of a test may change.

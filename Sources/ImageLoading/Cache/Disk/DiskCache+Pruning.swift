@@ -1,6 +1,7 @@
 import CoderHost
 import Dispatch
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// What a sweep of a disk cache did.

@@ -1,4 +1,5 @@
 import CoderHost
+import ImageProcessing
 import Synchronization
 
 /// Folders whose own names are on the disk, as far as this process knows.
