@@ -42,6 +42,52 @@ import Testing
         }
     }
 
+    @Test func `end in what is written, where a template says so`() async throws {
+        try await Bench.run { bench in
+            let bytes = try bench.serve("photo.jpg")
+            for path in ["/show.php", "/none", "/wrong.png"] { bench.server.on(path) { _ in .bytes(bytes, type: nil) } }
+            let urls = ["/show.php", "/none", "/wrong.png"].map { bench.server.url($0) }
+
+            let kept = try await bench.coderhost(["fetch", "--allow-private", "-o", "{stem}.{ext}"] + urls)
+            let made = try await bench.fetch("-o", "made.{ext}", "-f", "png", urls[0])
+
+            #expect(kept.status == 0 && made.status == 0, "\(kept.stderr)\(made.stderr)")
+            for name in ["show.jpg", "none.jpg", "wrong.jpg"] { #expect(bench.output(name) == bytes, "\(name)") }
+            #expect(bench.output("made.png")?.prefix(4) == [0x89, 0x50, 0x4E, 0x47])
+        }
+    }
+
+    @Test func `of one name go to the first, and no transfer waits for that`() async throws {
+        try await Bench.run { bench in
+            let (jpeg, png) = (try bench.serve("photo.jpg"), try bench.serve("photo.png"))
+            let gate = Gate()
+            bench.server.on("/slow/photo.jpg") { _ in .gated(jpeg, after: 10, gate) }
+            bench.server.on("/other.png") { _ in
+                // It was asked for while the first one is on its way.
+                gate.open()
+                return .bytes(png)
+            }
+            let result = try await bench.fetch(
+                bench.server.url("/slow/photo.jpg"), bench.server.url("/photo.jpg"), bench.server.url("/other.png"))
+
+            #expect(result.status == 1 && result.stderr.contains("was just written from"), "\(result.stderr)")
+            #expect(result.stderr.contains("'{stem}-{n}.{ext}'"))
+            #expect(bench.output("photo.jpg") == jpeg && bench.output("other.png") == png)
+        }
+    }
+
+    @Test(arguments: [
+        ["fetch", "--overwrite", "--no-overwrite"], ["fetch", "--header", "A: 1", "--header", "a: 2"],
+        ["fetch", "--header", "Host: x"], ["fetch", "--offline", "--refresh"],
+    ])
+    func `and questions that contradict themselves are refused`(words: [String]) async throws {
+        try await Bench.run { bench in
+            let result = try await bench.coderhost(words + ["--allow-private", bench.server.url("/photo.png")])
+            #expect(result.status == 64 && result.stderr.contains("try: "), "\(result.stderr)")
+            #expect(bench.server.connections == 0)
+        }
+    }
+
     @Test(arguments: [
         ["-o", "there.png", "--no-overwrite"], ["-o", "./", "--no-overwrite"], ["-o", "{stem}.jpg", "--no-overwrite"],
         ["-o", "none/x.png"], ["-o", "none/{stem}.png"], [], ["-f", "webp"],

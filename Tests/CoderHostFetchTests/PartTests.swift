@@ -1,4 +1,6 @@
+import Foundation
 import ImageLoading
+import Synchronization
 import Testing
 
 @testable import CoderHostFetch
@@ -52,6 +54,39 @@ import Testing
         let odd = "https://joe:s?cret@example.org/\(long)"
         #expect(wholeURL(odd).contains("s?cret") == redacted(odd).contains("s?cret"))
         #expect(wholeURL("data:," + String(repeating: "x", count: 1 << 20)).utf8.count < 66_000)
+    }
+}
+
+@Suite struct `Turns of outputs` {
+    private let turns = CoderHostFetch.Turns()
+    private let order = Numbers()
+
+    @Test func `are taken in the order of their numbers, also where some never come in`() async {
+        await withTaskGroup(of: Void.self) { group in
+            for number in (0..<12).reversed() { group.addTask { await take(number) } }
+        }
+        #expect(order.value == [0, 1, 2, 4, 5, 6, 8, 9, 10])
+    }
+
+    private func take(_ number: Int) async {
+        let (turns, order) = (turns, order)
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                if number % 4 != 3 {
+                    turns.wait(for: number)
+                    order.append(number)
+                }
+                turns.leave(number)
+                continuation.resume()
+            }
+        }
+    }
+
+    /// A list that several threads write.
+    private final class Numbers: Sendable {
+        private let list = Mutex<[Int]>([])
+        var value: [Int] { list.withLock { $0 } }
+        func append(_ number: Int) { list.withLock { $0.append(number) } }
     }
 }
 

@@ -34,7 +34,7 @@ thread)
     done
     # What memcpy and its like touch it looks at only when asked to.
     variable=TSAN_OPTIONS
-    options=halt_on_error=1:ignore_interceptors_accesses=0
+    options=halt_on_error=1:ignore_interceptors_accesses=0:suppressions=$PWD/Tests/Sanitizers/thread.supp
     ;;
 *) echo "usage: run.sh address|thread [PIECE…]" >&2; exit 64 ;;
 esac

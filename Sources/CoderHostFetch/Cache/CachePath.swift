@@ -30,6 +30,11 @@ enum CachePath: CacheVerb {
                     : cache.directory)
             return .success
         }
+        if url.firstIndex(of: ":") == nil {
+            throw UsageError(
+                "\(printable(url)) is no URL, for it has no scheme", hint: "write it like https://example.org/photo.jpg"
+            )
+        }
         var request = ImageRequest(url)
         request.options.headers = try NetworkSwitches.headers(arguments)
         let key = CacheKey(request).original

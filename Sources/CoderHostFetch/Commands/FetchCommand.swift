@@ -10,8 +10,8 @@ enum FetchCommand: Command {
         OptionSpecification(
             "-o", "--output", value: "OUT",
             help:
-                "file, existing folder ending in /, template with the URL's {stem} {ext} {w} {h} and its number "
-                + "{n}, from 0, or - (default: the URL's name in the current folder)"),
+                "file, existing folder ending in /, template with the URL's {stem} {w} {h}, its number {n} "
+                + "from 0, .{ext} as it is written, or - (default: the URL's name in the current folder)"),
         OptionSpecification(
             "-f", "--format", value: "FORMAT",
             help: "output format (default: that of the output's ending; a name without one keeps the file's)"),
@@ -75,7 +75,8 @@ enum FetchCommand: Command {
             number, label, result in
             job.bars.aside { job.report(number, label, result, asJSON: isJSON) }
         }
-        return batch.run(threads: job.threads, watching: job.bars, closing: job.network) { number throws(CoderError) in
+        return batch.run(threads: job.network.jobs, watching: job.bars, closing: job.network) {
+            number throws(CoderError) in
             try job.fetch(number: number)
         }
     }
@@ -85,6 +86,11 @@ enum FetchCommand: Command {
             throw UsageError(
                 "--offline asks the cache alone, and \(other) \(other == "--refresh" ? "the server" : "not at all")",
                 hint: "leave one of the two out", command: "fetch")
+        }
+        if arguments.has("--overwrite"), arguments.has("--no-overwrite") {
+            throw UsageError(
+                "--overwrite and --no-overwrite say opposite things", hint: "leave one of the two out",
+                command: "fetch")
         }
     }
 }

@@ -10,8 +10,8 @@ import Synchronization
 final class FetchJob: Sendable {
     let network: Network
     let bars: TransferBars
-    /// URLs that are worked on at a time.
-    let threads: Int
+    /// Of several URLs for one name it is the first that gets it: their transfers wait for nobody, what is written does.
+    private let turns: Turns?
     private let convert: ConvertJob
     private let previews: PreviewWriter?
     private let urls: [String]
@@ -31,8 +31,7 @@ final class FetchJob: Sendable {
         let convert = try ConvertJob(arguments, style)
         self.convert = convert
         network = try Network(arguments, convert.host)
-        // Of two URLs for one name it is the first that gets it.
-        threads = convert.isOrdered ? 1 : network.jobs
+        turns = convert.isOrdered ? Turns() : nil
         if let folder = arguments.value("--progressive-to") {
             previews = try PreviewWriter(folder, convert.host)
         } else {
@@ -43,6 +42,7 @@ final class FetchJob: Sendable {
 
     func fetch(number: Int) throws(CoderError) -> FetchOutcome {
         let start = monotonicNow()
+        defer { turns?.leave(number) }
         let url = urls[number]
         let input = ConvertJob.Input(redacted(url), name: names[number], number: number)
         // What is written in the end asks again; a transfer for nothing would cost more.
@@ -50,6 +50,7 @@ final class FetchJob: Sendable {
         let looks = previews?.looks(at: names[number], number: convert.isAlone ? nil : number)
         if let looks { seen.withLock { $0[number] = looks } }
         let file = try load(number, looks)
+        turns?.wait(for: number)
         let written: ConvertJob.Outcome
         do throws(CoderError) {
             written = try convert.convert(file.source, input)

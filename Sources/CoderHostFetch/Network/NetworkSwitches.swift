@@ -77,7 +77,12 @@ struct NetworkSwitches {
                     texts.count == 1 ? "--header is no field" : "--header number \(index + 1) is no field",
                     hint: "write 'NAME: VALUE', such as 'Authorization: Bearer x'")
             }
-            result = result.filter { $0.key.lowercased() != name.lowercased() }
+            if result.contains(where: { $0.key.lowercased() == name.lowercased() }) {
+                throw UsageError("--header names \(name) twice", hint: "write its values in one field, with commas")
+            }
+            if Downloader.setsItself(name) {
+                throw UsageError("--header \(name) is set by the transfer itself", hint: "leave it out")
+            }
             result[name] = value
         }
         return result

@@ -46,7 +46,7 @@ package struct OutputGuard {
     ) {
         tellingApart =
             "use a template that tells them apart, such as "
-            + (fields.contains("dir") ? "'{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'" : "'{stem}-{n}.png'")
+            + (fields.contains("dir") ? "'{dir}{stem}-{n}.png' or '{stem}-{ext}-{n}.png'" : "'{stem}-{n}.{ext}'")
         mayReplace = OutputTarget.mayReplace(arguments, isNameTyped: isNameTyped)
         wayOut =
             isNameTyped

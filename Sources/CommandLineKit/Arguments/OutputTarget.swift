@@ -7,6 +7,8 @@ package struct OutputTarget {
         case file(String)
         case folder(String)
         case template(OutputTemplate)
+        /// The ending is that of what is written.
+        case openTemplate(OutputTemplate)
         /// Beside the input, with a word behind its name.
         case beside
     }
@@ -33,13 +35,16 @@ package struct OutputTarget {
         return switch kind {
         case .file: .anything
         case .folder(""): .files(followingLinks: false)
-        case .folder, .template, .beside: .files(followingLinks: true)
+        case .folder, .template, .openTemplate, .beside: .files(followingLinks: true)
         }
     }
 
     /// Whether names depend on how large the picture becomes.
     package var needsSize: Bool {
-        if case .template(let template) = kind { template.mentions("w") || template.mentions("h") } else { false }
+        switch kind {
+        case .template(let template), .openTemplate(let template): template.mentions("w") || template.mentions("h")
+        default: false
+        }
     }
 
     /// A name that may still lack the extension of its format.
@@ -55,9 +60,11 @@ package struct OutputTarget {
         }
     }
 
-    /// - Parameter fields: what a template may have.
+    /// - Parameters:
+    ///   - fields: what a template may have.
+    ///   - isRemote: whether inputs come from elsewhere: what their names end in says little of what they are.
     package init(
-        _ text: String, _ arguments: ParsedArguments, fields: [String] = OutputTemplate.names
+        _ text: String, _ arguments: ParsedArguments, fields: [String] = OutputTemplate.names, isRemote: Bool = false
     ) throws(UsageError) {
         mayReplace = Self.mayReplace(arguments, isNameTyped: text != Self.currentFolder)
         if text == Self.besideInput {
@@ -77,12 +84,13 @@ package struct OutputTarget {
             }
             kind = .folder(text.hasSuffix("/") ? text : text + "/")
         } else if text.contains("{") {
-            kind = .template(try OutputTemplate(text, fields))
+            let template = try OutputTemplate(text, fields)
+            kind = (isRemote ? template.withoutExtension : nil).map { .openTemplate($0) } ?? .template(template)
         } else {
             if arguments.operands.count > 1 && FileStatus.of(text)?.isRegular != false {
                 throw UsageError(
                     "\(arguments.operands.count) inputs do not fit into the one file \(text)",
-                    hint: "name a folder, or a template such as '{stem}.png'")
+                    hint: "name a folder, or a template such as '{stem}\(isRemote ? "" : ".png")'")
             }
             kind = .file(text)
         }
@@ -102,13 +110,14 @@ package struct OutputTarget {
             if input == "-" { return Name(path: "-", hasFormatPlaceholder: false) }
             return Name(path: name.folder + stem + "-thumb", hasFormatPlaceholder: true)
         case .folder(let folder): return Name(path: folder + stem, hasFormatPlaceholder: true)
-        case .template(let template):
+        case .template(let template), .openTemplate(let template):
             let values = [
                 "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
                 "h": String(size.height),
             ]
+            let isOpen = if case .openTemplate = kind { true } else { false }
             return Name(
-                path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: false)
+                path: template.filled(values, digits: String(max(0, count - 1)).count), hasFormatPlaceholder: isOpen)
         }
     }
 }

@@ -47,6 +47,18 @@ package struct OutputTemplate {
             hint: near.map { "did you mean {\($0)}?" } ?? "there are " + names.map { "{\($0)}" }.joined(separator: " "))
     }
 
+    /// Without `.{ext}` at its end; nil where it ends otherwise.
+    package var withoutExtension: OutputTemplate? {
+        var rest = pieces
+        if case .text("") = rest.last { rest.removeLast() }
+        guard case .value("ext", _) = rest.last, case .text(let text) = rest.dropLast().last, text.hasSuffix(".")
+        else { return nil }
+        rest.removeLast(2)
+        return OutputTemplate(pieces: rest + [.text(String(text.dropLast()))])
+    }
+
+    private init(pieces: [Piece]) { self.pieces = pieces }
+
     /// Whether there is a place for a value, with or without a width.
     package func mentions(_ name: String) -> Bool {
         pieces.contains { if case .value(name, _) = $0 { true } else { false } }

@@ -105,7 +105,7 @@ package final class ConvertJob: Sendable {
         }
         // A URL has no folder here.
         let fields = OutputTemplate.names.filter { style.names == nil || $0 != "dir" }
-        target = try OutputTarget(output, arguments, fields: fields)
+        target = try OutputTarget(output, arguments, fields: fields, isRemote: style.names != nil)
         format = try Self.format(arguments, host)
         if arguments.has("--frame") && arguments.has("--first-frame") {
             throw UsageError(

@@ -102,6 +102,9 @@ public final class Downloader: ImageLoading {
         parts.partials.removeAll()
     }
 
+    /// Whether a field follows from the URL and the body, and is sent as nobody has set it.
+    public static func setsItself(_ name: String) -> Bool { Transfer.ownFields.contains(name.lowercased()) }
+
     /// Forgets all cookies.
     public func removeCookies() { parts.cookies.removeAll() }
 

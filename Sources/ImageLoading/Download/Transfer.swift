@@ -87,6 +87,10 @@ struct Transfer: Sendable {
             let outcome = await request(&hop)
             // What was kept is good for another attempt, unless this one has left more.
             if case .failure = outcome, let partial = hop.partial { parts.partials.putBack(partial, key.partialKey) }
+            if case .failure(var failure) = outcome, redirects > 0, failure.error.code == .addressDenied {
+                failure.error.message = "the server redirects to \(hop.address.redacted): \(failure.error.message)"
+                throw failure
+            }
             switch try outcome.get() {
             case .finished(var data):
                 data.response?.timings?.total = ContinuousClock.now - start
@@ -310,7 +314,7 @@ struct Transfer: Sendable {
     private static func phrase(_ status: Int) -> String { HTTPResponseStatus(statusCode: status).reasonPhrase }
 
     /// Fields that follow from the URL and the body, and must not say anything else.
-    private static let ownFields: Set<String> = [
+    static let ownFields: Set<String> = [
         "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "range", "if-range",
     ]
 

@@ -88,6 +88,8 @@ public struct ResponseFacts: Sendable, Hashable {
     /// What the bytes are said to be, without parameters; lower-case.
     private var mediaType: String { (contentType ?? "").prefix { $0 != ";" && $0 != " " }.lowercased() }
 
+    private static let pageHint = "open it in a browser: it may be a page about an error, or one to log in"
+
     /// An error of a decoder, told by what the server said: bytes that nobody knows are often a page for people.
     package func explaining(_ error: CoderError) -> CoderError {
         var error = error
@@ -98,8 +100,9 @@ public struct ResponseFacts: Sendable, Hashable {
         if isPage, error.code == .unrecognizedFormat {
             error = CoderError(
                 .badContentType, "the server sent \(type), and no picture",
-                hint: "open it in a browser: it may be a page about an error, or one to log in")
+                hint: Self.pageHint)
         }
+        if error.code == .unrecognizedFormat { error.hint = Self.pageHint }
         error.httpStatus = error.httpStatus ?? status
         return error
     }
