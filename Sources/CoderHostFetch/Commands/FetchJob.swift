@@ -15,6 +15,8 @@ final class FetchJob: Sendable {
     private let convert: ConvertJob
     private let previews: PreviewWriter?
     private let urls: [String]
+    /// Whether one coder alone may decode.
+    private let isForced: Bool
     private let names: [String]
     /// What was seen of pictures that are not reported yet, by their number.
     private let seen = Mutex<[Int: PreviewWriter.Looks]>([:])
@@ -32,6 +34,7 @@ final class FetchJob: Sendable {
         self.convert = convert
         network = try Network(arguments, convert.host)
         turns = convert.isOrdered ? Turns() : nil
+        isForced = arguments.has("--coder")
         if let folder = arguments.value("--progressive-to") {
             previews = try PreviewWriter(folder, convert.host)
         } else {
@@ -55,8 +58,10 @@ final class FetchJob: Sendable {
         do throws(CoderError) {
             written = try convert.convert(file.source, input)
         } catch {
-            // What is no picture would be found to be none each time.
-            if [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) { network.forget(url) }
+            // What is no picture would be found to be none each time; the wrong coder says nothing of it.
+            if !isForced, [.unrecognizedFormat, .corrupt, .truncated, .notMine].contains(error.code) {
+                network.forget(url)
+            }
             throw file.response?.explaining(error) ?? error
         }
         var outcome = FetchOutcome(url: url, file: file, written: written)

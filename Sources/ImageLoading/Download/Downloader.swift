@@ -169,6 +169,7 @@ public final class Downloader: ImageLoading {
         return TransferKey(
             request: outgoing, entityTag: cached?.attributes["etag"],
             lastModified: cached?.attributes["last-modified"],
+            validatedURL: cached?.attributes["answered-by"] ?? outgoing.url,
             credential: options.credential ?? userInfo ?? configuration.credential,
             allowsInvalidCertificates: options.allowsInvalidCertificates, handlesCookies: options.handlesCookies,
             loner: isLoner ? loner : nil)

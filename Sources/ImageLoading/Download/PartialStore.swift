@@ -5,6 +5,8 @@ import Synchronization
 /// What has arrived of a picture before its transfer was cut.
 struct PartialTransfer: Sendable {
     var source: ImageSource
+    /// The URL whose server sent it, after all redirects: nobody else has the rest.
+    var url: String
     /// An entity tag or a date that the server tells versions apart by.
     var validator: String
     /// Bytes of the whole, where that was said.

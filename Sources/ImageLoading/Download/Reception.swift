@@ -16,7 +16,7 @@ struct Reception: Sendable {
     private var encoding: String { (facts.headers["content-encoding"] ?? "").lowercased() }
 
     func receive(_ response: HTTPClientResponse) async throws(TransferFailure) -> Transfer.Step {
-        guard !isEncoded || ["gzip", "x-gzip", "deflate"].contains(encoding) else {
+        guard !isEncoded || ["gzip", "deflate"].contains(encoding) else {
             throw .bad("the server sends an encoding that nobody asked for: \(encoding.prefix(40))")
         }
         // After decompression nobody knows the length before the end.
@@ -28,7 +28,9 @@ struct Reception: Sendable {
             guard !isEncoded, let range = ContentRange(facts.headers["content-range"] ?? ""),
                 range.first == partial.source.count, range.total == nil || range.last + 1 == range.total,
                 partial.total == nil || range.total == nil || partial.total == range.total,
-                length == nil || length == range.last - range.first + 1, isSameVersion(partial)
+                length == nil || length == range.last - range.first + 1, isSameVersion(partial),
+                // Where nobody says how much there is, nobody knows whether this is the end of it.
+                range.total ?? partial.total != nil
             else { return .startOver }
             start = range.first
             total = range.total ?? partial.total
@@ -120,11 +122,22 @@ struct Reception: Sendable {
         else { return }
         let strong = facts.entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
         guard
-            let validator = strong ?? (facts.entityTag == nil ? facts.headers["last-modified"] : nil)
+            let validator = strong ?? (facts.entityTag == nil ? strongDate : nil)
                 ?? (status == 206 ? hop.partial?.validator : nil)
         else { return }
         transfer.parts.partials.put(
-            PartialTransfer(source: source, validator: validator, total: total), transfer.key.partialKey)
+            PartialTransfer(source: source, url: hop.address.text, validator: validator, total: total),
+            transfer.key.partialKey)
+    }
+
+    /// The date of the last change, where nothing can have changed within the same second.
+    ///
+    /// - Source: RFC 9110, sections 8.8.2.2 and 13.1.5.
+    private var strongDate: String? {
+        guard let text = facts.headers["last-modified"], let changed = HTTPDate.seconds(text),
+            let sent = facts.headers["date"].flatMap(HTTPDate.seconds), sent > changed
+        else { return nil }
+        return text
     }
 
     /// The bytes as they are handed over.

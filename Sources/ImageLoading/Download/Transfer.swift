@@ -15,6 +15,8 @@ struct TransferKey: Hashable, Sendable {
     /// What tells the cached version apart from others; the server may answer that it is still the last.
     var entityTag: String?
     var lastModified: String?
+    /// The URL whose server said so; they mean nothing to others.
+    var validatedURL: String
     var credential: Credential?
     var allowsInvalidCertificates: Bool
     var handlesCookies: Bool
@@ -188,8 +190,12 @@ struct Transfer: Sendable {
             let own = request.headers.first(name: "Cookie").map { "\($0); " } ?? ""
             request.headers.replaceOrAdd(name: "Cookie", value: own + cookies)
         }
-        if let tag = key.entityTag { request.headers.replaceOrAdd(name: "If-None-Match", value: tag) }
-        if let date = key.lastModified { request.headers.replaceOrAdd(name: "If-Modified-Since", value: date) }
+        let isValidated = hop.address.text == key.validatedURL
+        if isValidated, let tag = key.entityTag { request.headers.replaceOrAdd(name: "If-None-Match", value: tag) }
+        if isValidated, let date = key.lastModified {
+            request.headers.replaceOrAdd(name: "If-Modified-Since", value: date)
+        }
+        if hop.partial?.url != hop.address.text { hop.partial = nil }
         if let partial = hop.partial {
             request.headers.replaceOrAdd(name: "Range", value: "bytes=\(partial.source.count)-")
             request.headers.replaceOrAdd(name: "If-Range", value: partial.validator)
@@ -255,7 +261,7 @@ struct Transfer: Sendable {
         }
         if facts.status == 304 {
             await Self.drain(response)
-            guard key.isConditional else {
+            guard key.isConditional, hop.address.text == key.validatedURL else {
                 throw TransferFailure(
                     CoderError(
                         .badStatus, "the server says that nothing has changed, but nothing is here", httpStatus: 304))

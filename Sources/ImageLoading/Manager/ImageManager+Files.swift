@@ -73,12 +73,15 @@ extension ImageManager {
             return StageFile(content: .image(image, madeFor: recipe.decodedKey), response: loaded.response)
         case .notModified:
             guard let onDisk else { throw CoderError(.badResponse, "the server says 304 of what nobody has") }
+            if loaded.response?.forbidsStoring ?? false {
+                await recipe.originalCache.remove(recipe.key.original, from: .disk)
+            }
             return StageFile(content: .source(onDisk), tier: .disk, response: loaded.response)
         case .source(let source):
             if loaded.response?.forbidsStoring ?? false {
                 // Neither is what was kept when it was still allowed.
                 await recipe.originalCache.remove(recipe.key.original, from: .disk)
-            } else if loaded.isWorthStoring, recipe.keepsFile {
+            } else if loaded.isWorthStoring, recipe.keepsFile, mayBePicture(source, recipe.options) {
                 // Before anybody is told of it: the next one who asks finds it. A cache that cannot store has said so by
                 // itself; the picture is there all the same.
                 let data = CachedData(
@@ -113,6 +116,12 @@ extension ImageManager {
             block(recipe, after: error)
             throw error
         }
+    }
+
+    /// Whether a coder might know it: a page of a server in trouble takes no good entry's place.
+    private func mayBePicture(_ source: ImageSource, _ options: LoadOptions) -> Bool {
+        options.coder != nil || options.decode.typeHint != nil || options.decode.fileExtensionHint != nil
+            || !configuration.coders.candidates(for: source).isEmpty
     }
 
     // MARK: What failed

@@ -44,6 +44,10 @@ extension ImageManager {
     static func attributes(_ recipe: Recipe, _ response: ResponseFacts?) -> [String: String] {
         var attributes = ["url": redacted(recipe.url)]
         for name in ["etag", "last-modified", "content-type"] { attributes[name] = response?.headers[name] }
+        // What tells versions apart is said by one server, of one of its files.
+        if response?.entityTag != nil || response?.headers["last-modified"] != nil {
+            attributes["answered-by"] = response?.url
+        }
         return attributes
     }
 }

@@ -127,11 +127,40 @@ import Testing
             first: { reply in
                 var reply = reply
                 reply.headers = reply.headers.filter { $0.0 != "ETag" } + [("Last-Modified", date)]
+                reply.headers.append(("Date", "Mon, 07 Nov 1994 08:49:37 GMT"))
                 return reply
             }, again: { .ranges(Self.picture, for: $0, etag: date) }
         ) { server, outcome async throws in
             #expect(try outcome.get() == Self.picture)
             #expect(server.requests.last?.header("If-Range") == date)
+        }
+    }
+
+    @Test func `go on with the server that began them alone, wherever a redirect leads now`() async throws {
+        let other = [UInt8](repeating: 5, count: 20_000)
+        try await withServer { server, downloader async throws in
+            server.on("/latest") { .redirect(to: $0.number == 1 ? "/one" : "/two") }
+            server.on("/one") { Reply.ranges(Self.picture, for: $0).cut(after: 7000) }
+            server.on("/two") { .ranges(other, for: $0) }
+            #expect(await downloader.failure(server.url("/latest"))?.code == .transferFailed)
+            #expect(try await downloader.bytes(server.url("/latest")) == other)
+            #expect(server.requests(to: "/two").allSatisfy { $0.header("Range") == nil })
+        }
+    }
+
+    @Test(arguments: [(0, false), (1, true), (nil, false)])
+    func `trust a date only when it is older than the answer`(age: Int?, isTrusted: Bool) async throws {
+        let changed = "Sun, 06 Nov 1994 08:49:37 GMT"
+        try await twice(
+            first: { reply in
+                var reply = reply
+                reply.headers = reply.headers.filter { $0.0 != "ETag" } + [("Last-Modified", changed)]
+                if let age { reply.headers.append(("Date", "Sun, 06 Nov 1994 08:49:3\(7 + age) GMT")) }
+                return reply
+            }, again: { .ranges(Self.picture, for: $0, etag: changed) }
+        ) { server, outcome async throws in
+            #expect(try outcome.get() == Self.picture)
+            #expect((server.requests[1].header("Range") != nil) == isTrusted)
         }
     }
 
@@ -145,7 +174,7 @@ import Testing
         func partial(_ count: Int) throws -> PartialTransfer {
             let source = try ImageSource(growingTo: 200)
             try source.append([UInt8](repeating: 0, count: count))
-            return PartialTransfer(source: source, validator: "v", total: count)
+            return PartialTransfer(source: source, url: "u", validator: "v", total: count)
         }
 
         store.put(try partial(40), key("a"))
@@ -167,7 +196,7 @@ import Testing
             let source = try ImageSource(growingTo: 100 << 20)
             try source.append([1])
             store.put(
-                PartialTransfer(source: source, validator: "v", total: 100 << 20),
+                PartialTransfer(source: source, url: "u", validator: "v", total: 100 << 20),
                 PartialStore.Key(
                     request: OutgoingRequest(url: "\(number)"), credential: nil, allowsInvalidCertificates: false,
                     handlesCookies: false))

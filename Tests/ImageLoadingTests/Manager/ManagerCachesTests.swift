@@ -93,6 +93,44 @@ import Testing
         #expect(try await manager.image(url).tier == .disk)
     }
 
+    @Test func `asks only the server that said so whether its version is still good`() async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/latest") { .redirect(to: $0.number == 1 ? "/one" : "/two") }
+            server.on("/one") { _ in Reply.bytes(picture(8, 6)).with("ETag", "\"1\"") }
+            // Another picture with the same tag.
+            server.on("/two") { request in
+                request.header("If-None-Match") == nil
+                    ? Reply.bytes(picture(4, 3)).with("ETag", "\"1\"") : .status(304)
+            }
+            let (manager, asking) = (manager(downloader), options { $0.refreshesCached = true })
+            #expect(try await manager.image(server.url("/latest"), asking).image.size == PixelSize(8, 6))
+            #expect(try await manager.image(server.url("/latest"), asking).image.size == PixelSize(4, 3))
+            #expect(try await manager.image(server.url("/latest"), asking).response?.status == 304)
+        }
+    }
+
+    @Test func `keeps its picture when a page comes instead, and gives it up where that is asked for`() async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/a") { request in
+                switch request.number {
+                case 1: Reply.bytes(picture(8, 6)).with("ETag", "\"1\"")
+                case 2: .bytes(Array("<html>log in</html>".utf8), type: "text/html")
+                default: .status(304, [("Cache-Control", "no-store")])
+                }
+            }
+            let cache = PlainCache()
+            let (manager, asking) = (
+                manager(downloader, cache), options { ($0.refreshesCached, $0.retriesFailed) = (true, true) }
+            )
+            let file = ImageRequest(server.url("/a"), asking)
+            _ = try await manager.file(file)
+            #expect(try await manager.file(file).response?.contentType == "text/html")
+            #expect(cache.state.withLock { $0.entries.values.map(\.bytes) } == [picture(8, 6)])
+            #expect(try await manager.file(file).response?.status == 304)
+            #expect(cache.entryKeys == [])
+        }
+    }
+
     // MARK: Memory
 
     @Test func `keeps the picture before its transformers in memory where that is wanted (M-16)`() async throws {

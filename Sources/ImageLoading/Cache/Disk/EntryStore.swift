@@ -45,6 +45,8 @@ struct EntryStore: Sendable {
             defer { system.close(file) }
             let facts = try system.facts(file)
             if facts.kind != .regular || facts.size < EntryFormat.trailerCount { return .damaged(facts) }
+            // Somebody else's is none of ours, however it came here.
+            if facts.owner != 0, facts.owner != system.user().id { return .damaged(facts) }
             if facts.size > maxCount { throw .tooLarge }
             guard let entry = try read(file, facts, keyHash, part) else { return .damaged(facts) }
             if isUse { try? system.setDates(file, accessed: system.now(), modified: nil) }
