@@ -96,11 +96,23 @@ let package = Package(
         .executable(name: "coderhost", targets: ["CoderHostCLI"]),
         .executable(name: "coderhost-worker", targets: ["CoderWorker"]),
         .executable(name: "coderhost-conformance", targets: ["CoderConformance"]),
+        .executable(name: "coderhost-fetch", targets: ["CoderHostFetch"]),
         .executable(name: "coderhost-fuzz", targets: ["FuzzDriver"]),
+        .executable(name: "loading-prover", targets: ["LoadingProver"]),
         .library(name: "CoderHost", targets: ["CoderHost", "ImageModel", "ImageProcessing"]),
+        .library(name: "ImageLoading", targets: ["ImageLoading", "CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
     ] + rooms.map(\.product),
+    dependencies: [
+        // for ImageLoading alone
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    ],
     targets: [
         // 1 the contract
         .target(name: "CCoderPlugin", exclude: ["coderhost-plugin.pc.in"]),
@@ -133,10 +145,33 @@ let package = Package(
         .executableTarget(
             name: "CoderConformance", dependencies: ["CCoderPlugin", "CConformance", "CoderHost", "ImageModel"],
             swiftSettings: lean),
-        // 5 the command line
+        // 5 what is around the host: caches, downloads and the manager of both; the one place with a network stack
+        .target(name: "CContentCheck"),
+        .target(
+            name: "ImageLoading",
+            dependencies: [
+                "CContentCheck", "CHostSystem", "CoderHost", "ImageModel", "ImageProcessing",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        // 6 the command line: what its programs share, coderhost, and coderhost-fetch with the network
+        .target(
+            name: "CommandLineKit", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            swiftSettings: lean, plugins: ["EmbedCatalogue"]),
         .executableTarget(
-            name: "CoderHostCLI", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
+            name: "CoderHostCLI", dependencies: ["CoderHost", "CommandLineKit", "ImageModel", "ImageProcessing"],
             exclude: ["Templates"], swiftSettings: lean, plugins: ["EmbedCatalogue"]),
+        .executableTarget(
+            name: "CoderHostFetch",
+            dependencies: ["CoderHost", "CommandLineKit", "ImageLoading", "ImageModel", "ImageProcessing"],
+            swiftSettings: strict),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: lean),
         .plugin(
@@ -161,7 +196,9 @@ let package = Package(
             swiftSettings: strict, linkerSettings: fuzzer),
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["CoderHost", "CoderHostCLI", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport"],
+            dependencies: [
+                "CoderHost", "CoderHostCLI", "CommandLineKit", "FuzzDriver", "FuzzTargets", "ImageModel", "TestSupport",
+            ],
             path: "Tests/Fuzz/Tests", swiftSettings: strict),
         .testTarget(name: "ImageModelTests", dependencies: ["ImageModel", "TestSupport"], swiftSettings: strict),
         .testTarget(
@@ -178,6 +215,36 @@ let package = Package(
         .testTarget(
             name: "CoderHostTests", dependencies: ["CoderHost", "ImageModel", "ImageProcessing", "TestSupport"],
             swiftSettings: strict),
+        // a server on loopback for whoever loads pictures
+        .target(
+            name: "LoadingTestSupport",
+            dependencies: [
+                "ImageProcessing", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/LoadingTestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "CoderHostFetchTests",
+            dependencies: ["CoderHost", "CoderHostCLI", "CoderHostFetch", "LoadingTestSupport", "TestSupport"],
+            swiftSettings: strict),
+        // what is killed and starved while it uses a disk cache
+        .executableTarget(
+            name: "LoadingProver", dependencies: ["CoderHost", "ImageLoading", "ImageModel", "ImageProcessing"],
+            path: "Tests/Prove/Loading", swiftSettings: strict),
+        .testTarget(
+            name: "ImageLoadingTests",
+            dependencies: [
+                "CoderHost", "ImageLoading", "ImageModel", "ImageProcessing", "LoadingProver", "LoadingTestSupport",
+                "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
         .target(
             name: "CoderWorkerShim", dependencies: ["CIsolationWire"], path: "Tests/CoderWorkerTests/Shim"),
         .testTarget(
@@ -186,7 +253,9 @@ let package = Package(
             exclude: ["Shim"], swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",
-            dependencies: ["CoderHost", "CoderHostCLI", "ImageModel", "ImageProcessing", "TestSupport"],
+            dependencies: [
+                "CoderHost", "CoderHostCLI", "CommandLineKit", "ImageModel", "ImageProcessing", "TestSupport",
+            ],
             exclude: ["Snapshots"],
             swiftSettings: strict),
         .testTarget(
@@ -195,9 +264,14 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "ImageModel", "ImageProcessing",
-                "TestSupport",
+                "CCoderPlugin", "CoderHost", "CoderHostCLI", "CoderPluginKit", "CommandLineKit", "ImageModel",
+                "ImageProcessing", "TestSupport",
             ],
             swiftSettings: strict),
     ]
 )
+
+// Building all tests takes minutes: CODERHOST_TESTS=CodecTests,ImageModelTests builds these alone.
+if let only = Context.environment["CODERHOST_TESTS"]?.split(separator: ",") {
+    package.targets.removeAll { target in target.type == .test && !only.contains { $0 == target.name } }
+}

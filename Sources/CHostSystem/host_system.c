@@ -58,6 +58,8 @@ int host_create_exclusive(const char *path) { return open(path, O_RDWR | O_CREAT
 
 int host_create_unnamed(const char *folder) { return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); }
 
+int host_create_private_unnamed(const char *folder) { return open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600); }
+
 int host_give_name(int descriptor, const char *path) {
     /* linkat(2): the way that needs no privilege. */
     char own[sizeof "/proc/self/fd/-2147483648"];

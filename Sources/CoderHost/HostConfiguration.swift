@@ -86,10 +86,9 @@ public struct HostConfiguration: Sendable {
 
     /// The folders that belong to the running program.
     static func installationDirectories() -> [String] {
-        guard let executable = executablePath, let slash = executable.lastIndex(of: "/") else { return [] }
-        let folder = executable[..<slash]
+        guard let place = ProcessImage.place else { return [] }
         // A build tree has executables and plugins side by side; an installed bin folder holds no plugin.
-        return ["\(folder)/../lib/coderhost/plugins/1", String(folder)]
+        return ["\(place.prefix)/lib/coderhost/plugins/1", place.folder]
     }
 
     static func standardAdministration() -> [String] {

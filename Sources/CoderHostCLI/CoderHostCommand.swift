@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import Glibc
 import ImageModel
 
@@ -11,17 +12,7 @@ struct CoderHostCommand {
         QuarantineCommand.self, DoctorCommand.self,
     ]
 
-    static func main() {
-        Console.keepStandardStreams()
-        Console.reportWriteErrors()
-        let code = run(Array(commandLineWords.dropFirst()))
-        guard let problem = Console.outputError, [.success, .partialFailure, .inputOutput].contains(code) else {
-            exit(code.rawValue)
-        }
-        // A reader that had enough is no reason to complain.
-        if problem.code != EPIPE { Console.error("coderhost: standard output cannot be written: \(problem)") }
-        exit(ExitCode.inputOutput.rawValue)
-    }
+    static func main() { CommandLineProgram.run(run) }
 
     private static func run(_ words: [String]) -> ExitCode {
         guard let word = words.first else {
@@ -34,6 +25,7 @@ struct CoderHostCommand {
                 Console.write(overview, to: STDOUT_FILENO)
                 return .success
             }
+            if isOfNetwork(words[1]) { return NetworkProgram.start([words[1], "--help"]) }
             guard let command = find(words[1]) else { return unknown(words[1]) }
             Console.write(command.specification.help, to: STDOUT_FILENO)
             return .success
@@ -42,41 +34,26 @@ struct CoderHostCommand {
             return .success
         default: break
         }
+        if isOfNetwork(word) { return NetworkProgram.start(words) }
         guard let command = find(word) else { return unknown(word) }
-        return perform(command, Array(words.dropFirst()))
+        return CommandLineProgram.perform(command, Array(words.dropFirst()))
     }
 
     private static func unknown(_ word: String) -> ExitCode {
-        let isOption = word.hasPrefix("-")
-        let known = isOption ? ["--help", "--version"] : commands.map { $0.specification.name } + ["help"]
-        Console.error("coderhost: there is no \(isOption ? "option" : "command") \(printable(word))")
-        Console.error(
-            "  try: " + (OptionCheck.nearest(word, known).map { "did you mean \($0)?" } ?? "coderhost --help"))
-        return .usage
-    }
-
-    private static func perform(_ command: any Command.Type, _ words: [String]) -> ExitCode {
-        let specification = command.specification
-        do {
-            let arguments = try ParsedArguments(words, specification)
-            if arguments.has("--help") {
-                let verb = arguments.operands.first { specification.verbs.contains($0) }
-                Console.write((verb.map(specification.of) ?? specification).help, to: STDOUT_FILENO)
-                return .success
-            }
-            return try command.run(arguments)
-        } catch {
-            let problem = error
-            Console.error("coderhost: \(problem.message)")
-            Console.error("  try: \(problem.hint ?? "coderhost \(problem.command ?? specification.name) --help")")
-            return .usage
-        }
+        CommandLineProgram.unknown(word, summaries.map(\.name))
     }
 
     private static func find(_ name: String) -> (any Command.Type)? {
         // The word ImageMagick's users type.
         let wanted = name == "identify" ? "info" : name
         return commands.first { $0.specification.name == wanted }
+    }
+
+    private static func isOfNetwork(_ word: String) -> Bool { NetworkProgram.commands.contains { $0.name == word } }
+
+    /// All commands, as the overview lists them.
+    private static var summaries: [(name: String, summary: String)] {
+        commands.map { ($0.specification.name, $0.specification.summary) } + NetworkProgram.commands
     }
 
     private static var overview: String {
@@ -91,11 +68,9 @@ struct CoderHostCommand {
             Commands:
 
             """
-        let width = commands.map { $0.specification.name.count }.max() ?? 0
-        for command in commands {
-            let name = command.specification.name
-            let gap = String(repeating: " ", count: width + 2 - name.count)
-            text += "  \(name)\(gap)\(command.specification.summary)\n"
+        let width = summaries.map(\.name.count).max() ?? 0
+        for (name, summary) in summaries {
+            text += "  \(name)\(String(repeating: " ", count: width + 2 - name.count))\(summary)\n"
         }
         text += """
 
@@ -104,10 +79,4 @@ struct CoderHostCommand {
             """
         return text
     }
-}
-
-/// One verb of the command line.
-protocol Command: SendableMetatype {
-    static var specification: CommandSpecification { get }
-    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode
 }

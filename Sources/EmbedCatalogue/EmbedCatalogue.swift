@@ -1,10 +1,12 @@
 import Foundation
 import PackagePlugin
 
-/// Tells the command line which plugins exist in this package, so that an error can name the one that is missing, and
-/// what a new one begins with, so that the command needs no folder beside it.
+/// Tells the command line which plugins exist in this package, so that an error can name the one that is missing; or,
+/// where a target has templates, what a new plugin begins with, so that the command needs no folder beside it.
 @main struct EmbedCatalogue: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
+        let folder = target.directoryURL.appending(path: "Templates")
+        if FileManager.default.fileExists(atPath: folder.path) { return [try templates(context, folder)] }
         let rooms = context.package.directoryURL.appending(path: "Plugins")
         let manifests = try FileManager.default.contentsOfDirectory(at: rooms, includingPropertiesForKeys: nil)
             .map { $0.appending(path: "Plugin/manifest.json") }
@@ -16,13 +18,11 @@ import PackagePlugin
                 displayName: "Embedding the catalogue of plugins",
                 executable: try context.tool(named: "ManifestTool").url,
                 arguments: ["--catalogue", output.path] + manifests.map(\.path),
-                inputFiles: manifests, outputFiles: [output]),
-            try templates(context, target),
+                inputFiles: manifests, outputFiles: [output])
         ]
     }
 
-    private func templates(_ context: PluginContext, _ target: any Target) throws -> Command {
-        let folder = target.directoryURL.appending(path: "Templates")
+    private func templates(_ context: PluginContext, _ folder: URL) throws -> Command {
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
         let files = names.map { folder.appending(path: $0) }.filter(isFile)
         let output = context.pluginWorkDirectoryURL.appending(path: "TemplateFiles.swift")

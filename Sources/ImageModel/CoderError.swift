@@ -6,6 +6,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
             case unrecognizedFormat, noCoder, notMine, corrupt, truncated, needsInput, unsupportedFeature
             case limitExceeded, invalidArgument, misuse, cancelled, deadlineExceeded, outOfMemory, inputOutput
             case notFound, cannotCreate, pluginRefused, pluginFault, pluginCrashed, isolationUnavailable
+            case invalidURL, transferFailed, badStatus, badContentType, badResponse, addressDenied, failedBefore
         }
         private var kind: Kind
 
@@ -38,6 +39,19 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let pluginCrashed = Code(kind: .pluginCrashed)
         /// The sandbox that was asked for is not to be had.
         public static let isolationUnavailable = Code(kind: .isolationUnavailable)
+        public static let invalidURL = Code(kind: .invalidURL)
+        /// A connection could not be made, or ended too early.
+        public static let transferFailed = Code(kind: .transferFailed)
+        /// A server answered with a status that is not acceptable.
+        public static let badStatus = Code(kind: .badStatus)
+        /// A server sent something that is declared to be no picture.
+        public static let badContentType = Code(kind: .badContentType)
+        /// A server did not keep to the protocol, or redirected without end.
+        public static let badResponse = Code(kind: .badResponse)
+        /// A name stands for an address that may not be connected to.
+        public static let addressDenied = Code(kind: .addressDenied)
+        /// The URL failed a short while ago, and was not tried again.
+        public static let failedBefore = Code(kind: .failedBefore)
 
         public var description: String { kind.rawValue }
     }
@@ -84,6 +98,8 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Byte position in the source, where known.
     public var inputOffset: UInt64?
     public var limit: Limit?
+    /// The status of a server's answer, where one had begun.
+    public var httpStatus: Int?
     /// Coders that were asked before and passed, each with its reason.
     public var attempts: [String]
     /// Whether it came from outside, so that the same once more may well work.
@@ -91,7 +107,8 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
 
     public init(
         _ code: Code, _ message: String, hint: String? = nil, coder: String? = nil, domain: String? = nil,
-        feature: String? = nil, inputOffset: UInt64? = nil, limit: Limit? = nil, attempts: [String] = []
+        feature: String? = nil, inputOffset: UInt64? = nil, limit: Limit? = nil, httpStatus: Int? = nil,
+        attempts: [String] = []
     ) {
         self.code = code
         self.message = message
@@ -101,6 +118,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         self.feature = feature
         self.inputOffset = inputOffset
         self.limit = limit
+        self.httpStatus = httpStatus
         self.attempts = attempts
     }
 

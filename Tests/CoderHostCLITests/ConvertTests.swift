@@ -36,7 +36,7 @@ import Testing
         try put(input)
 
         let result = try convert(input, "-o", "out/", "-f", format)
-        #expect(result.status == 64, "the folder is not there yet")
+        #expect(result.status == 73, "the folder is not there yet")
         place.folder("out")
         #expect(try convert(input, "-o", "out/", "-f", format).status == 0)
 

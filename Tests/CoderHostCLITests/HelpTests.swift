@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `Help` {
     static let commands = [
         "list", "info", "convert", "thumbnail", "compare", "frames", "play", "progressive", "bench", "plugin",
-        "quarantine", "doctor",
+        "quarantine", "doctor", "fetch", "cache",
     ]
 
     @Test(arguments: commands)

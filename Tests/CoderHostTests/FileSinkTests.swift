@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `writes straight into what is no file`() throws {
-        #expect(throws: Never.self) { try write("gone", to: "/dev/null", replacing: false) }
+        #expect(throws: Never.self) { try write("gone", to: "/dev/null") }
         let fifo = folder.file("fifo")
         try shell("mkfifo", fifo)
         try shell("sh", "-c", "cat \"$0\" > \"$1\" 2>/dev/null &", fifo, folder.file("read"))
@@ -140,6 +140,51 @@ import Testing
 
         #expect(content(folder.file("read")) == "through")
         #expect(try names() == ["fifo", "read"])
+    }
+
+    @Test(arguments: ["fifo", "/dev/null", "dangling", "folder-link"])
+    func `takes whatever has the name for something that exists`(name: String) throws {
+        try shell("mkfifo", folder.file("fifo"))
+        try shell("ln", "-s", "elsewhere", folder.file("dangling"))
+        try shell("ln", "-s", folder.folder("folder"), folder.file("folder-link"))
+        let path = name.hasPrefix("/") ? name : folder.file(name)
+
+        let error = #expect(throws: CoderError.self) { try write("new", to: path, replacing: false) }
+
+        #expect(error?.code == .cannotCreate && error?.message == "\(path) exists")
+        #expect(try names() == ["dangling", "fifo", "folder", "folder-link"])
+    }
+
+    @Test func `waits for no pipe and follows no link where only files may be replaced`() throws {
+        folder.write(Array("old".utf8), to: "file")
+        try shell("mkfifo", folder.file("fifo"))
+        try shell("ln", "-s", "file", folder.file("link"))
+        try shell("ln", "-s", "elsewhere", folder.file("dangling"))
+        func write(_ name: String, followingLinks: Bool) throws {
+            let sink = try FileSink(path: folder.file(name), over: .files(followingLinks: followingLinks))
+            try Array(name.utf8).withSpan { span throws(CoderError) in try sink.write(span) }
+            try sink.commit()
+        }
+
+        for name in ["fifo", "link", "dangling"] {
+            let error = #expect(throws: CoderError.self) { try write(name, followingLinks: false) }
+            #expect(error?.code == .cannotCreate && error?.hint != nil)
+        }
+        #expect(throws: CoderError.self) { try write("fifo", followingLinks: true) }
+        #expect(content(folder.file("file")) == "old")
+        try write("link", followingLinks: true)
+        #expect(content(folder.file("file")) == "link")
+        try write("file", followingLinks: false)
+        #expect(content(folder.file("file")) == "file")
+        #expect(try names() == ["dangling", "fifo", "file", "link"])
+    }
+
+    @Test func `says how to make the folder that is missing`() throws {
+        let error = #expect(throws: CoderError.self) {
+            try FileSink(path: folder.file("no folder/x.png"), replacing: true)
+        }
+
+        #expect(error?.hint == "make the folder first: mkdir -p '\(folder.file("no folder/"))'")
     }
 
     @Test(arguments: ["", "/", "/nofolder/x.png", "folder", "file/x.png"]) func `says that it cannot create`(

@@ -40,8 +40,8 @@ import Testing
     @Test(arguments: Fixture.all)
     func `expects an error in a bad place and pixels everywhere else`(fixture: Fixture) {
         let folders = fixture.name.split(separator: "/").dropLast()
-        // Profiles are no pictures.
-        let isBadPlace = folders.contains { ["bad", "hostile", "color"].contains($0) }
+        // Profiles and certificates are no pictures.
+        let isBadPlace = folders.contains { ["bad", "hostile", "color", "server"].contains($0) }
 
         #expect(fixture.isValid != isBadPlace)
         #expect((fixture.expect == nil) == isBadPlace)

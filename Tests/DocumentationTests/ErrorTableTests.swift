@@ -3,14 +3,15 @@ import ImageModel
 import Testing
 
 @testable import CoderHost
-@testable import CoderHostCLI
+@testable import CommandLineKit
 @testable import CoderPluginKit
 
 @Suite struct `The table of errors` {
     private static let codes: [CoderError.Code] = [
         .unrecognizedFormat, .noCoder, .notMine, .corrupt, .truncated, .needsInput, .unsupportedFeature, .limitExceeded,
         .invalidArgument, .misuse, .cancelled, .deadlineExceeded, .outOfMemory, .inputOutput, .notFound, .cannotCreate,
-        .pluginRefused, .pluginFault, .pluginCrashed, .isolationUnavailable,
+        .pluginRefused, .pluginFault, .pluginCrashed, .isolationUnavailable, .invalidURL, .transferFailed,
+        .badStatus, .badContentType, .badResponse, .addressDenied, .failedBefore,
     ]
 
     private static let statuses: [String: cpi_status] = [

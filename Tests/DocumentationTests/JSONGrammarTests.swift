@@ -55,6 +55,24 @@ import Testing
         try check(thumbnail + ["nowhere"], "failure", status: 66)
     }
 
+    @Test func `holds for what was fetched, and for the cache`() throws {
+        let place = TemporaryDirectory()
+        let environment = ["XDG_CACHE_HOME": place.path]
+        let picture = "file://\(Repository.root)/Fixtures/pictures/f.png"
+        let fetch = ["fetch", "--json", "--allow-private", "-o", place.file("{stem}.jpg")]
+
+        try check(fetch + [picture], "fetched", environment: environment)
+        try check(fetch + ["data:,no-picture"], "unfetched", status: 65, environment: environment)
+        try check(["cache", "warm", "--json", "--allow-private", picture], "warmed", environment: environment)
+        try check(["cache", "warm", "--json", "data:,none"], "unwarmed", status: 65, environment: environment)
+        let rules = [
+            "stats": "statistics", "prune": "pruned", "verify": "checked", "clear": "cleared", "path": "place",
+        ]
+        for (verb, rule) in rules {
+            try check(["cache", verb, "--json"], rule, environment: environment)
+        }
+    }
+
     @Test func `holds for a new plugin`() throws {
         let place = TemporaryDirectory()
 
@@ -190,6 +208,34 @@ import Testing
         try plugin("disable", id, rule: "switched")
         try plugin("untrust", "--revoke", "\(key).pub", rule: "revoked")
         try plugin("untrust", id, rule: "withdrawn")
+    }
+
+    @Test func `holds for pictures by their URL`() throws {
+        let place = TemporaryDirectory()
+        let fetch = ["fetch", "--json", "--allow-private", "-o", place.file("{stem}.png")]
+        let home = ["HOME": place.path, "XDG_CACHE_HOME": nil]
+
+        try check(fetch + ["file://\(Repository.fixture("pictures/photo.png"))"], "fetched", environment: home)
+        try check(fetch + ["file://\(Repository.fixture("pictures/f.jpg"))"], "fetched", environment: home)
+        try check(["fetch", "--json", "http://127.0.0.1/"], "unfetched", status: 77, environment: home)
+    }
+
+    @Test func `holds for the cache`() throws {
+        let place = TemporaryDirectory()
+        let data = "data:image/x-portable-graymap;base64,UDUgMSAxIDI1NQoA"
+        func cache(_ words: String..., rule: String, status: Int32 = 0) throws {
+            let home = ["HOME": place.path, "XDG_CACHE_HOME": nil]
+            try check(["cache", "--json"] + words, rule, status: status, environment: home)
+        }
+
+        try cache("warm", data, rule: "warmed")
+        try cache("warm", "http://127.0.0.1/", rule: "unwarmed", status: 77)
+        try cache("stats", rule: "statistics")
+        try cache("verify", rule: "checked")
+        try cache("prune", rule: "pruned")
+        try cache("clear", rule: "cleared")
+        try cache("path", rule: "place")
+        try cache("path", "http://127.0.0.1/", rule: "unwarmed", status: 66)
     }
 
     @Test func `notices what it does not allow`() throws {

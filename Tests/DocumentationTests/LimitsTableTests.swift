@@ -3,7 +3,7 @@ import ImageModel
 import TestSupport
 import Testing
 
-@testable import CoderHostCLI
+@testable import CommandLineKit
 
 /// The page's table of profiles is what the code says; `CODERHOST_RECORD=1` writes it anew.
 @Suite struct `Table of limits` {

@@ -14,7 +14,7 @@ struct Demonstration {
             prefix=usr/local
             mkdir -p tree/Fixtures tree/Tests/ThirdParty $prefix/bin $prefix/libexec/coderhost $prefix/lib/coderhost/plugins/1 $prefix/lib/pkgconfig
             cp '\(products)/coderhost' $prefix/bin
-            cp '\(products)/coderhost-worker' $prefix/libexec/coderhost
+            cp '\(products)'/coderhost-{worker,fetch} $prefix/libexec/coderhost
             cp '\(products)'/libcoder-{apng,avif,{,a}webp,farbfeld,gif,heif,jpeg,png}.so $prefix/lib/coderhost/plugins/1
             cd '\(Repository.root)'
             cp -r Sources/CCoderPlugin/include "$OLDPWD/$prefix"

@@ -34,7 +34,7 @@ thread)
     done
     # What memcpy and its like touch it looks at only when asked to.
     variable=TSAN_OPTIONS
-    options=halt_on_error=1:ignore_interceptors_accesses=0
+    options=halt_on_error=1:ignore_interceptors_accesses=0:suppressions=$PWD/Tests/Sanitizers/thread.supp
     ;;
 *) echo "usage: run.sh address|thread [PIECE…]" >&2; exit 64 ;;
 esac
@@ -82,7 +82,7 @@ fi
 rm -r "$reports/self"
 
 # The rest starts no thread, and would take an hour to say so.
-threaded='CoderHostCLITests CoderHostTests CoderPluginKitTests CoderWorkerTests ImageProcessingTests'
+threaded='CoderHostCLITests CoderHostTests CoderPluginKitTests CoderWorkerTests ImageLoadingTests ImageProcessingTests'
 [ $# -gt 0 ] || [ "$sanitizer" = address ] || set -- $threaded
 [ $# -gt 0 ] || set -- $(cut -d. -f1 <<<"$names" | sort -u)
 # The tests of a run begin together, and each has a limit of time: suites of some dozen tests run at a time.

@@ -145,6 +145,10 @@ private func spawn(
     unsafe posix_spawn_file_actions_adddup2(&actions, stdin, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, stdout, 1)
     unsafe posix_spawn_file_actions_adddup2(&actions, stderr, 2)
+    // Sockets of servers that run in other tests are none of its business, and take the room of its own files.
+    for descriptor in openDescriptors() where descriptor > 2 {
+        unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
+    }
 
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -194,4 +198,18 @@ private func currentEnvironment() -> [String: String] {
         unsafe entry += 1
     }
     return variables
+}
+
+/// The numbers of this process's open files, as far as it can see them.
+private func openDescriptors() -> [Int32] {
+    guard let folder = unsafe opendir("/proc/self/fd") else { return [] }
+    defer { unsafe closedir(folder) }
+    var result: [Int32] = []
+    while let entry = unsafe readdir(folder) {
+        let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+            unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        if let number = Int32(name) { result.append(number) }
+    }
+    return result
 }

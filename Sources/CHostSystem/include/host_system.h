@@ -37,6 +37,9 @@ int host_create_exclusive(const char *_Nonnull path);
 /* A file in a folder that has no name yet and is gone with its descriptor. The flag is `O_TMPFILE`; -1 where unknown. */
 int host_create_unnamed(const char *_Nonnull folder);
 
+/* The same for its owner alone. */
+int host_create_private_unnamed(const char *_Nonnull folder);
+
 /* Gives such a file a name that nothing has. The corresponding function is `linkat`; -1 on failure. */
 int host_give_name(int descriptor, const char *_Nonnull path);
 

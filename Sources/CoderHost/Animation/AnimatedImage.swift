@@ -9,6 +9,8 @@ import Synchronization
 ///
 /// - Concurrency: any thread. Decoding takes turns; facts are answered without waiting for it.
 public final class AnimatedImage: Sendable {
+    /// The bytes that its frames are decoded from.
+    public let source: ImageSource
     public let info: ImageInfo
     public let format: ImageFormat
     /// The coder at work.
@@ -40,6 +42,7 @@ public final class AnimatedImage: Sendable {
         limits: DecodeLimits? = nil, forcing id: String? = nil
     ) throws(CoderError) {
         let session = try manager.openSession(source, options: options, limits: limits, forcing: id)
+        self.source = source
         info = session.info
         format = session.format
         coder = session.coder.id
@@ -59,6 +62,7 @@ public final class AnimatedImage: Sendable {
         transformer: (any ImageTransformer)? = nil, limits: DecodeLimits? = nil, forcing id: String? = nil
     ) throws(CoderError) {
         let session = try manager.openSession(source, options: options.coder, limits: limits, forcing: id)
+        self.source = source
         info = session.info
         format = session.format
         coder = session.coder.id

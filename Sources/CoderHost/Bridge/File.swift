@@ -1,5 +1,6 @@
 import CHostSystem
 import Glibc
+import Synchronization
 
 /// A system call that failed.
 package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -57,13 +58,20 @@ package struct FileStatus: Sendable, Hashable {
 package final class File: Sendable {
     package let descriptor: Int32
 
+    /// How often a file could not be opened because the process or the system had too many open.
+    static let shortages = Atomic<Int>(0)
+
     /// Takes over a descriptor.
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
     /// Opens for reading; never waits for a FIFO's other end.
     package init(reading path: String) throws(SystemError) {
         let result = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        if result < 0 { throw .last }
+        guard result >= 0 else {
+            let error = SystemError.last
+            if [EMFILE, ENFILE].contains(error.code) { Self.shortages.add(1, ordering: .relaxed) }
+            throw error
+        }
         descriptor = result
     }
 
@@ -235,7 +243,7 @@ func removeContents(_ folder: String, depth: Int = 8) {
 }
 
 /// How many files this process may have open; nil where that cannot be told.
-func openFileLimit() -> Int? {
+package func openFileLimit() -> Int? {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
     return Int(clamping: limit.rlim_cur)

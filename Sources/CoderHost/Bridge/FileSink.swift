@@ -9,6 +9,16 @@ public import ImageModel
 /// process that was killed leaves of that kind, the next one that writes the same target removes. A target that is no
 /// regular file (a pipe, `/dev/null`, standard output as `-`) is written directly.
 public final class FileSink: OutputSink {
+    /// What may be there already.
+    public enum Replacement: Sendable, Hashable {
+        /// Nothing at all: no pipe, no device, no link that leads nowhere.
+        case nothing
+        /// A regular file; nothing is waited for, and nothing else is written to.
+        case files(followingLinks: Bool)
+        /// Also what is no file, which is written to, and waited for.
+        case anything
+    }
+
     private enum Place {
         case direct
         case unnamed
@@ -16,9 +26,9 @@ public final class FileSink: OutputSink {
     }
 
     private let target: String
-    /// The target with links followed, so that the file it names is replaced and not the link.
+    /// The target, with links followed where they are: the file that one names is replaced and not the link.
     private let real: String
-    private let replacing: Bool
+    private let mayReplace: Bool
     private let place: Place
     private let file: File
     private let maxBytes: Int
@@ -27,34 +37,50 @@ public final class FileSink: OutputSink {
 
     /// Opens the output.
     ///
-    /// - Throws: `.cannotCreate`; `.cannotCreate` too when the target exists and `replacing` is false.
-    public init(path: String, replacing: Bool, limits: DecodeLimits = .default) throws(CoderError) {
+    /// - Parameter replacing: whether anything may be there; false stands for ``Replacement/nothing``.
+    /// - Throws: `.cannotCreate`.
+    public convenience init(path: String, replacing: Bool, limits: DecodeLimits = .default) throws(CoderError) {
+        try self.init(path: path, over: replacing ? .anything : .nothing, limits: limits)
+    }
+
+    /// Opens the output.
+    ///
+    /// - Throws: `.cannotCreate`; `.cannotCreate` too when there is something that may not be replaced.
+    public init(path: String, over existing: Replacement, limits: DecodeLimits = .default) throws(CoderError) {
         target = path
-        self.replacing = replacing
+        mayReplace = existing != .nothing
         maxBytes = limits.maxOutputBytes
-        let existing = path == "-" ? nil : FileStatus.of(path)
-        if let known = resolvedPath(path) { real = known } else { real = try Self.end(ofLink: path) }
         if path == "-" {
-            place = .direct
+            (real, place) = (path, .direct)
             file = File(descriptor: dup(STDOUT_FILENO))
             return
         }
-        if let existing, existing.isDirectory {
+        let found = FileStatus.of(path, followingLinks: existing.followsLinks)
+        if let found, found.isDirectory {
             throw CoderError(.cannotCreate, "\(path) is a directory", hint: "name a file in it")
         }
-        if let existing, !existing.isRegular {
+        if let found, !existing.includes(found) {
+            throw existing == .nothing ? Self.exists(path) : Self.isNoFile(path, found)
+        }
+        if !existing.followsLinks {
+            real = path
+        } else if let known = resolvedPath(path) {
+            real = known
+        } else {
+            real = try Self.end(ofLink: path)
+        }
+        if let found, !found.isRegular {
             let descriptor = unsafe host_open_for_writing(path)
             guard descriptor >= 0 else { throw Self.failure(path, .last) }
             place = .direct
             file = File(descriptor: descriptor)
             return
         }
-        if existing != nil && !replacing { throw Self.exists(path) }
         guard !HiddenName.split(real).name.isEmpty else {
             throw CoderError(.cannotCreate, "\"\(path)\" names no file", hint: "name a file in a folder that exists")
         }
         (file, place) = try Self.create(beside: real)
-        if let existing { _ = fchmod(file.descriptor, existing.mode & 0o7777) }
+        if let found { _ = fchmod(file.descriptor, found.mode & 0o7777) }
     }
 
     /// Opens a file that nobody takes for the output yet.
@@ -87,7 +113,28 @@ public final class FileSink: OutputSink {
     }
 
     private static func failure(_ path: String, _ error: SystemError) -> CoderError {
-        CoderError(.cannotCreate, "\(path) cannot be created: \(error)", hint: "check the folder and its permissions")
+        missingFolder(of: path)
+            ?? CoderError(
+                .cannotCreate, "\(path) cannot be created: \(error)", hint: "check the folder and its permissions")
+    }
+
+    /// Why nothing can be written under a name whose folder is missing; nil where it is there.
+    package static func missingFolder(of path: String) -> CoderError? {
+        let folder = HiddenName.split(path).folder
+        guard !folder.isEmpty, FileStatus.of(folder) == nil, errno == ENOENT else { return nil }
+        return CoderError(
+            .cannotCreate, "\(path) cannot be created: \(SystemError(ENOENT))", hint: missingFolderRemedy(folder))
+    }
+
+    /// What helps where the folder of an output is missing.
+    package static func missingFolderRemedy(_ folder: String) -> String {
+        "make the folder first: mkdir -p \(shellQuoted(folder))"
+    }
+
+    private static func isNoFile(_ path: String, _ found: FileStatus) -> CoderError {
+        CoderError(
+            .cannotCreate, "\(path) exists and is \(found.isLink ? "a link" : "no regular file")",
+            hint: "remove it, or choose another name")
     }
 
     private static func exists(_ path: String) -> CoderError {
@@ -135,18 +182,19 @@ public final class FileSink: OutputSink {
         switch place {
         case .direct: break
         case .hidden(let path):
-            // A link cannot take the place of a file that came in between; some file systems have none.
-            if unsafe !replacing && link(path, real) == 0 {
-                unsafe unlink(path)
-            } else if !replacing && errno == EEXIST {
-                throw Self.exists(target)
-            } else {
+            if mayReplace {
                 try rename(path)
+            } else if unsafe link(path, real) == 0 {
+                // A link cannot take the place of a file that came in between.
+                unsafe unlink(path)
+            } else if unsafe errno == EEXIST || host_rename_exclusive(path, real) != 0 {
+                // Some file systems have no links.
+                throw errno == EEXIST ? Self.exists(target) : misplaced(.last)
             }
         case .unnamed:
             if unsafe host_give_name(file.descriptor, real) == 0 { break }
             guard errno == EEXIST else { throw misplaced(.last) }
-            guard replacing else { throw Self.exists(target) }
+            guard mayReplace else { throw Self.exists(target) }
             // A file cannot be given the name of another one; it can only be renamed to it.
             let hidden: String
             do throws(SystemError) {
@@ -174,6 +222,26 @@ public final class FileSink: OutputSink {
 
     deinit {
         if case .hidden(let path) = place, !isCommitted { unsafe unlink(path) }
+    }
+}
+
+extension FileSink.Replacement {
+    /// Whether a link stands for what it leads to.
+    fileprivate var followsLinks: Bool {
+        switch self {
+        case .nothing: false
+        case .files(let followsLinks): followsLinks
+        case .anything: true
+        }
+    }
+
+    /// Whether something that is there may be replaced, or written to.
+    fileprivate func includes(_ status: FileStatus) -> Bool {
+        switch self {
+        case .nothing: false
+        case .files: status.isRegular
+        case .anything: true
+        }
     }
 }
 

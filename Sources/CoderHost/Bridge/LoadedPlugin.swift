@@ -89,7 +89,7 @@ import Synchronization
         let sealed = try SealedPlugin(record)
         guard let handle = unsafe dlopen(sealed.path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
             let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "dlopen failed"
-            throw PluginRefusal(.missingLibrary, reason, "install what is missing (ldd \(record.path))")
+            throw .notLoaded(reason, record.path)
         }
         // Its descriptor stays open for good: that number is the name the loader knows the copy by.
         mapped.withLock { $0.append(sealed) }

@@ -11,11 +11,17 @@ package enum ProcessImage {
         return error
     }
 
+    /// The folder of this program, and the one that it is installed under, as `bin` or `libexec/coderhost` of it.
+    static var place: (folder: String, prefix: String)? {
+        guard let executable = executablePath, let slash = executable.lastIndex(of: "/") else { return nil }
+        let folder = String(executable[..<slash])
+        return (folder, folder.hasSuffix("/libexec/coderhost") ? "\(folder)/../.." : "\(folder)/..")
+    }
+
     /// Where a program stands that belongs to this one: beside it, or where `make install` puts what nobody calls.
     package static func companion(_ name: String) -> String? {
-        guard let executable = executablePath, let slash = executable.lastIndex(of: "/") else { return nil }
-        let folder = executable[..<slash]
-        return ["\(folder)/\(name)", "\(folder)/../libexec/coderhost/\(name)"].first {
+        guard let place else { return nil }
+        return ["\(place.folder)/\(name)", "\(place.prefix)/libexec/coderhost/\(name)"].first {
             FileStatus.of($0)?.isRegular == true
         }
     }

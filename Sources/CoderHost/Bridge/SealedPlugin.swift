@@ -131,7 +131,7 @@ extension SystemError {
 /// Why a plugin was not loaded.
 struct PluginRefusal: Error, Sendable, Hashable {
     var status: PluginStatus
-    /// The file changed since it was examined: worth another look.
+    /// Worth another look: the file changed since it was examined, or the process was short of something.
     var isStale = false
 
     init(_ status: PluginStatus) { self.status = status }
@@ -146,6 +146,18 @@ struct PluginRefusal: Error, Sendable, Hashable {
     }()
 
     static func unreadable(_ error: SystemError) -> PluginRefusal {
-        PluginRefusal(.notAPlugin, "it cannot be read: \(error)", "chmod a+r, or remove it")
+        var refusal = PluginRefusal(PluginStatus(unreadable: error))
+        refusal.isStale = UnreadPlace.isShortage(error)
+        return refusal
+    }
+
+    /// What the loader of this process says.
+    ///
+    /// It names no error numbers, so its words are all there is to tell a shortage from a library that is missing.
+    static func notLoaded(_ reason: String, _ path: String) -> PluginRefusal {
+        for code in UnreadPlace.shortages where reason.hasSuffix(SystemError(code).description) {
+            return .unreadable(SystemError(code))
+        }
+        return PluginRefusal(.missingLibrary, reason, "install what is missing (ldd \(path))")
     }
 }

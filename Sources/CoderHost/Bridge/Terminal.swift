@@ -62,6 +62,13 @@ package final class TerminalDevice {
     /// Whether keys can be typed.
     package var takesKeys: Bool { hasKeys && !inputEnded }
 
+    /// How wide the window is that a descriptor leads to; nil where it leads to none.
+    package static func columns(of descriptor: Int32) -> Int? {
+        var window = winsize()
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else { return nil }
+        return Int(window.ws_col)
+    }
+
     /// The window's size now; nil where it is not known.
     package var size: TerminalSize? {
         var window = winsize()

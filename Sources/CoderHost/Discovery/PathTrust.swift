@@ -86,7 +86,7 @@ enum PathTrust {
 }
 
 /// A path as a shell takes it.
-func shellQuoted(_ path: String) -> String {
+package func shellQuoted(_ path: String) -> String {
     let plain = path.utf8.allSatisfy { byte in
         "/._-+,:@%".utf8.contains(byte) || (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A
             || byte >= 0x30 && byte <= 0x39

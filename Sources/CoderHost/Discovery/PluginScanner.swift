@@ -1,6 +1,7 @@
 import CCoderPlugin
 import Glibc
 import ImageModel
+import Synchronization
 
 /// A folder or file that is there and could not be read, so that nothing is known of the plugins in it.
 struct UnreadPlace: Sendable, Hashable {
@@ -15,7 +16,10 @@ struct UnreadPlace: Sendable, Hashable {
         remedy = Self.remedy(error) ?? "check the permissions of \(shellQuoted(path))"
     }
 
-    static func isShortage(_ error: SystemError) -> Bool { [EMFILE, ENFILE, ENOMEM].contains(error.code) }
+    /// What the process or the system runs short of, whatever the file is.
+    static let shortages = [EMFILE, ENFILE, ENOMEM]
+
+    static func isShortage(_ error: SystemError) -> Bool { shortages.contains(error.code) }
 
     /// What helps where not the file but the process is at fault; nil elsewhere.
     static func remedy(_ error: SystemError) -> String? {
@@ -29,6 +33,15 @@ struct UnreadPlace: Sendable, Hashable {
     }
 }
 
+extension PluginStatus {
+    /// A file that is there and could not be read.
+    init(unreadable error: SystemError) {
+        self.init(
+            .notAPlugin, reason: "it cannot be read: \(error)",
+            remedy: UnreadPlace.remedy(error) ?? "chmod a+r, or remove it")
+    }
+}
+
 /// Reads the plugin folders; loads nothing.
 ///
 /// A folder may change while it is read. Whatever becomes of a file, it has a record that says so, or none when it is
@@ -36,6 +49,8 @@ struct UnreadPlace: Sendable, Hashable {
 package struct PluginScanner {
     private let configuration: HostConfiguration
     private let trust: PluginTrust
+    /// How many there had been when it began.
+    private let shortages: Int
     private let resolver = LibraryResolver()
     private let gate = Gate()
 
@@ -43,6 +58,7 @@ package struct PluginScanner {
     private final class Gate { var gate = ELFGate() }
 
     init(configuration: HostConfiguration) {
+        shortages = File.shortages.load(ordering: .relaxed)
         self.configuration = configuration
         trust = PluginTrust(configuration)
     }
@@ -125,13 +141,15 @@ package struct PluginScanner {
                 return record
             }
             examine(&record, opened, folder, hasSignature)
+            // Its libraries, its signature or what the user decided could not be looked at: that is no verdict for good.
+            if !record.status.isUsable, File.shortages.load(ordering: .relaxed) != shortages {
+                record.shortage = SystemError(EMFILE)
+            }
         } catch {
             // A dangling link is worth a word; a file that vanished is not.
             if error.code == ENOENT && FileStatus.of(path, followingLinks: false) == nil { return nil }
             if UnreadPlace.isShortage(error) { record.shortage = error }
-            record.status = PluginStatus(
-                .notAPlugin, reason: "it cannot be read: \(error)",
-                remedy: UnreadPlace.remedy(error) ?? "chmod a+r, or remove it")
+            record.status = PluginStatus(unreadable: error)
         }
         return record
     }

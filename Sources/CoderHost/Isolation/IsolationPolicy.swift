@@ -54,10 +54,9 @@ public struct IsolationPolicy: Sendable, Hashable {
     static func workerCandidates() -> [String] {
         var result: [String] = []
         if let named = trustedEnvironment("CODERHOST_WORKER"), named.hasPrefix("/") { result.append(named) }
-        if let executable = executablePath, let slash = executable.lastIndex(of: "/") {
-            let folder = executable[..<slash]
-            result.append("\(folder)/../libexec/coderhost/coderhost-worker")
-            result.append("\(folder)/coderhost-worker")
+        if let place = ProcessImage.place {
+            result.append("\(place.prefix)/libexec/coderhost/coderhost-worker")
+            result.append("\(place.folder)/coderhost-worker")
         }
         result += ["/usr/local", "/usr"].map { "\($0)/libexec/coderhost/coderhost-worker" }
         return result

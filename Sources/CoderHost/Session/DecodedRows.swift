@@ -10,8 +10,8 @@ final class DecodedRows: RowSource {
     /// The rows that the band holds.
     private var rows = 0..<0
 
-    /// A band stays in the second-level cache, with what the decoder needs beside it.
-    private static let bytesPerBand = 640 << 10
+    /// A band stays about in the second-level cache; of smaller ones a worker would be asked for more often.
+    private static let bytesPerBand = 1280 << 10
 
     /// - Parameter decode: fills the place with that part of the picture; called from the top, each row once.
     init(

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Measures this build, and others beside it, on somebody's own pictures.

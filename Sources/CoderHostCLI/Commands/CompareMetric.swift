@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageProcessing
 
 /// A number that says how far two pictures are apart.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Decodes pictures and writes them in another format.
@@ -50,7 +51,7 @@ extension ConvertJob {
     /// Converts all inputs, and tells what became of each.
     func run(_ arguments: ParsedArguments) -> ExitCode {
         let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
-        let batch = Batch<Outcome>(arguments.operands) { [self] file, result in
+        let batch = Batch<Outcome>(arguments.operands) { [self] _, file, result in
             switch result {
             case .failure(let error): error.report(file, json: json, outputIsTaken: outputIsTaken)
             case .success(let outcome) where json: report(outcome.json)

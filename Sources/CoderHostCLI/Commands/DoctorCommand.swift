@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Explains the installation: folders, plugins, limits; loads no plugin.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// `doctor isolation`: what holds a sandboxed plugin back on this machine, and what kernel or container deny.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// `frames extract`: one picture for each frame.
@@ -163,7 +164,7 @@ struct FramesExtraction {
         var info = session.info
         info.size = pixels.size
         try outputs.examine(name.path, from: file)
-        let sink = try FileSink(path: name.path, replacing: target.mayReplace, limits: host.manager.limits)
+        let sink = try FileSink(path: name.path, over: target.replacement, limits: host.manager.limits)
         let image = DecodedImage(
             info: info, pixels: pixels, metadata: metadata, format: session.format, coder: session.coder.id)
         // What is wrong from here on is no fault of the file that is read.

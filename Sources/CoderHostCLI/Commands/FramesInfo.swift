@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// `frames info`: a line for each frame, and what they have in common.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Tells the facts of pictures; decodes no pixels unless a hash is asked for.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Holds a plugin against the contract; the work is done by a program of its own, `coderhost-conformance`.

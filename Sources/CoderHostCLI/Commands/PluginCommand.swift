@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Everything about one plugin: whether it may be used, who vouches for it, whether it keeps the contract.

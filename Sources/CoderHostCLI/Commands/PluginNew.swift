@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Begins a plugin: a small project that builds, is listed and passes the checks before a line of it was changed.

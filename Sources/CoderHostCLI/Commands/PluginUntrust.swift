@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Takes back what `plugin trust` said.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Says what the signature of a plugin is worth.

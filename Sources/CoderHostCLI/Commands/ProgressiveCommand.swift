@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// Decodes a file as if it arrived slowly, and shows what can be seen when.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 import ImageProcessing
 
@@ -122,7 +123,7 @@ struct ProgressiveRun {
         let format =
             name.suffix.map { host.manager.format(named: $0) } ?? host.manager.defaultFormat(hasAlpha: true)
         try outputs.examine(name.path, from: file)
-        let sink = try FileSink(path: name.path, replacing: target.mayReplace, limits: host.manager.limits)
+        let sink = try FileSink(path: name.path, over: target.replacement, limits: host.manager.limits)
         let picture = DecodedImage(info: image.info, pixels: pixels, format: image.format, coder: image.coder)
         try host.manager.encode(picture, to: format, into: sink)
         try sink.commit()

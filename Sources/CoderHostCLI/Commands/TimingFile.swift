@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 import ImageProcessing
 

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 import ImageModel
 
 /// What `coderhost plugin VERB` says of one operand: a line for a person, an object for a program.

@@ -1,4 +1,5 @@
 import CoderHost
+import CommandLineKit
 
 /// Reports what happens to plugins while it runs.
 struct PluginWatch {

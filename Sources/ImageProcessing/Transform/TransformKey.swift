@@ -5,47 +5,73 @@ public import ImageModel
 /// Only the path of a URL changes: scheme, credentials, host, query and fragment stay. A name without an extension, a dot
 /// file or a name that ends in a dot gets it at its end; a URL without a path gets one.
 public func transformedKey(_ key: String, _ transformerKey: String) -> String {
-    let text = key.utf8
-    let end = text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.endIndex
-    let path = text[pathStart(text[..<end])..<end]
-    guard !path.isEmpty || path.startIndex == text.startIndex else {
-        return String(key[..<end]) + "/-" + transformerKey + String(key[end...])
-    }
-    let place = extensionStart(path)
-    return String(key[..<place]) + "-" + transformerKey + String(key[place...])
+    let place = insertionPlace(key.utf8Span.span)
+    let index = key.utf8.index(key.startIndex, offsetBy: place.offset)
+    // One piece of memory: this is what a look into a memory cache costs.
+    var result = ""
+    result.reserveCapacity(key.utf8.count + 2 + transformerKey.utf8.count)
+    result += key[..<index]
+    result += place.needsPath ? "/-" : "-"
+    result += transformerKey
+    result += key[index...]
+    return result
 }
 
 /// The cache key of a picture that was decoded within a size; a transformer's key comes after it.
 public func thumbnailKey(_ key: String, _ size: PixelSize, preservesAspectRatio: Bool) -> String {
-    transformedKey(key, "Thumbnail(\(size),\(preservesAspectRatio ? "aspect" : "stretch"))")
+    // Interpolating would take as long as all the rest.
+    var text = "Thumbnail("
+    text += String(size.width)
+    text += "x"
+    text += String(size.height)
+    text += preservesAspectRatio ? ",aspect)" : ",stretch)"
+    return transformedKey(key, text)
+}
+
+/// Where a transformer's key is put in, and whether the URL has no path yet.
+private func insertionPlace(_ key: Span<UInt8>) -> (offset: Int, needsPath: Bool) {
+    var end = 0
+    while end < key.count, key[end] != UInt8(ascii: "?"), key[end] != UInt8(ascii: "#") { end += 1 }
+    let start = pathStart(key, end)
+    if start == end, start > 0 { return (end, true) }
+    // The last name of the path, and the dot of its extension.
+    var name = end
+    while name > start, key[name - 1] != UInt8(ascii: "/") { name -= 1 }
+    var dot = end - 1
+    while dot > name, key[dot] != UInt8(ascii: ".") { dot -= 1 }
+    guard dot > name, dot + 1 < end else { return (end, false) }
+    for index in (dot + 1)..<end {
+        switch key[index] {
+        // A number in the key of an earlier transformer has a dot, too, but a bracket follows.
+        case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: ","), UInt8(ascii: " "): return (end, false)
+        default: break
+        }
+    }
+    return (dot, false)
 }
 
 /// Behind the scheme and the authority of a URL, or the start of what is none.
-private func pathStart(_ head: Substring.UTF8View) -> String.Index {
-    guard let colon = head.firstIndex(of: UInt8(ascii: ":")), isScheme(head[..<colon]),
-        head[colon...].starts(with: "://".utf8)
-    else { return head.startIndex }
-    let authority = head[head.index(colon, offsetBy: 3)...]
-    return authority.firstIndex(of: UInt8(ascii: "/")) ?? head.endIndex
+///
+/// - Source: RFC 3986, section 3.1.
+private func pathStart(_ key: Span<UInt8>, _ end: Int) -> Int {
+    var at = 0
+    while at < end, isOfScheme(key[at]) { at += 1 }
+    guard at > 0, isLetter(key[0]), at + 2 < end, key[at] == UInt8(ascii: ":"), key[at + 1] == UInt8(ascii: "/"),
+        key[at + 2] == UInt8(ascii: "/")
+    else { return 0 }
+    at += 3
+    while at < end, key[at] != UInt8(ascii: "/") { at += 1 }
+    return at
 }
 
-/// - Source: RFC 3986, section 3.1.
-private func isScheme(_ text: Substring.UTF8View) -> Bool {
-    guard let first = text.first, isLetter(first) else { return false }
-    return text.allSatisfy { isLetter($0) || (48...57).contains($0) || "+-.".utf8.contains($0) }
+private func isOfScheme(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+    default: isLetter(byte) || (48...57).contains(byte)
+    }
 }
 
 private func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
-
-/// The dot of the extension of a path's last name, or the end.
-private func extensionStart(_ path: Substring.UTF8View) -> String.Index {
-    let slash = path.lastIndex(of: UInt8(ascii: "/"))
-    let name = slash.map { path[path.index(after: $0)...] } ?? path
-    guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return path.endIndex }
-    let last = name[name.index(after: dot)...]
-    // A number in the key of an earlier transformer has a dot, too, but a bracket follows.
-    return last.isEmpty || last.contains { "(), ".utf8.contains($0) } ? path.endIndex : dot
-}
 
 /// A number in a key: whole ones without a dot, others with as many digits as tell them from their neighbors.
 func keyText(_ number: Double) -> String {

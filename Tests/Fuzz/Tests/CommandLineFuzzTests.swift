@@ -4,6 +4,7 @@ import Testing
 
 @testable import CoderHost
 @testable import CoderHostCLI
+@testable import CommandLineKit
 
 /// Words that people and scripts write: command lines, templates, limits, an administrator's files.
 ///

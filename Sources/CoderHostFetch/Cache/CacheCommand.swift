@@ -1,0 +1,92 @@
+import CoderHost
+import CommandLineKit
+import ImageLoading
+import ImageModel
+
+/// Everything about the cache on disk.
+enum CacheCommand: Command {
+    /// One file each, `Cache<Verb>.swift`.
+    private static let verbs: [any CacheVerb.Type] = [
+        CacheList.self, CacheStatistics.self, CachePrune.self, CacheVerify.self, CacheClear.self, CachePath.self,
+        CacheWarm.self,
+    ]
+
+    static let specification = CommandSpecification(
+        name: "cache", summary: NetworkProgram.summary(of: "cache"),
+        operands: verbs.map { $0.name }.joined(separator: "|"), operandCount: 1...1_000_000,
+        examples: verbs.flatMap { $0.examples },
+        options: CacheSwitches.specification
+            + verbs.flatMap { verb in
+                verb.options.map { option in
+                    var option = option
+                    option.verbs = [verb.name]
+                    return option
+                }
+            }, verbs: verbs.map { $0.name },
+        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }),
+        verbSummaries: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.summary) }),
+        common: CommandSpecification.common(plugins: [CacheWarm.name]))
+
+    static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
+        let word = arguments.operands[0]
+        guard let verb = verbs.first(where: { $0.name == word }) else {
+            throw UsageError(
+                "cache cannot \(word)",
+                hint: OptionCheck.nearest(word, specification.verbs).map { "did you mean cache \($0)?" }
+                    ?? "it can \(specification.verbs.joined(separator: ", "))", command: "cache")
+        }
+        let operands = Array(arguments.operands.dropFirst())
+        guard verb.operandCount.contains(operands.count) else {
+            throw UsageError(
+                operands.count < verb.operandCount.lowerBound
+                    ? "cache \(word): \(verb.operands) is missing"
+                    : "\"\(operands[verb.operandCount.upperBound])\" is one word too many",
+                command: "cache \(word)")
+        }
+        guard let cache = try CacheSwitches(arguments).cache() else {
+            throw UsageError(CacheSwitches.homeless, hint: CacheSwitches.homelessHint)
+        }
+        var code = ExitCode.success
+        if (try? cache.examine()) != nil { code = try verb.run(operands, arguments, cache) }
+        guard case .degraded(let error) = cache.state else { return code }
+        Console.error("coderhost: \(printable(error.message))")
+        if let hint = error.hint { Console.error("  try: \(printable(hint))") }
+        return code == .success ? ExitCode(error.code) : code
+    }
+}
+
+/// One thing that `coderhost cache` does.
+protocol CacheVerb: SendableMetatype {
+    static var name: String { get }
+    static var summary: String { get }
+    /// What stands behind it in the usage.
+    static var operands: String { get }
+    static var operandCount: ClosedRange<Int> { get }
+    static var examples: [(command: String, does: String)] { get }
+    /// Those that only this verb has.
+    static var options: [OptionSpecification] { get }
+    static func run(
+        _ operands: [String], _ arguments: ParsedArguments, _ cache: DiskCache
+    ) throws(UsageError) -> ExitCode
+}
+
+extension CacheVerb {
+    static var operands: String { "" }
+    static var operandCount: ClosedRange<Int> { 0...0 }
+    static var options: [OptionSpecification] { [] }
+
+    /// False for files of this machine and for data in their own URL, which are there whenever they are wanted.
+    static func mayBeKept(_ url: String) -> Bool {
+        !["file:", "data:"].contains { url.prefix($0.count).lowercased() == $0 }
+    }
+
+    /// `1 entry`, `2 entries`.
+    static func counted(_ count: Int, _ one: String, _ many: String) -> String {
+        "\(count) \(count == 1 ? one : many)"
+    }
+
+    static func entries(_ count: Int) -> String { counted(count, "entry", "entries") }
+
+    /// A date of a cache, as JSON has it.
+    static func date(_ nanoseconds: Int64) -> JSONValue { .string(wallText(Int(nanoseconds / 1_000_000))) }
+}

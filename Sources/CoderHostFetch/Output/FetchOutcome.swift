@@ -1,0 +1,100 @@
+import CoderHost
+import CommandLineKit
+import ImageLoading
+import ImageModel
+
+/// What became of one URL.
+struct FetchOutcome: Sendable {
+    /// As it may be shown to people.
+    var label: String
+    /// As programs get it.
+    var url: String
+    var tier: CacheTiers
+    var response: ResponseFacts?
+    var byteCount: Int
+    var written: ConvertJob.Outcome
+    var previews: [String] = []
+    var previewProblem: CoderError?
+    /// Why the file is not in the cache.
+    var cacheProblem: CoderError?
+    var warnings: [String] = []
+    var nanoseconds = 0
+
+    init(url: String, file: LoadedFile, written: ConvertJob.Outcome) {
+        label = redacted(url)
+        self.url = wholeURL(url)
+        self.written = written
+        (tier, response, byteCount) = (file.tier, file.response, file.source.count)
+    }
+
+    var allWarnings: [String] {
+        written.warnings + warnings + (previewProblem.map { ["a preview was not written: \($0.message)"] } ?? [])
+            + (cacheProblem.map { ["it is not kept in the cache: \($0.message)"] } ?? [])
+    }
+
+    /// Where the file was found.
+    static func place(_ tier: CacheTiers, _ response: ResponseFacts?, _ byteCount: Int) -> String {
+        guard tier.contains(.disk) else { return "\(ByteText.of(byteCount)) loaded" }
+        return response?.status == 304 ? "still good, from the cache" : "from the cache"
+    }
+
+    var line: String {
+        let place = Self.place(tier, response, byteCount)
+        let way = written.encoder == nil ? "" : ", converted from \(written.inputFormat) \(written.inputSize)"
+        return "\(written.output): \(written.outputFormat) \(written.size), \(place)\(way)"
+    }
+
+    // MARK: JSON
+
+    var json: JSONValue {
+        .object([
+            ("schema", .integer(1)), ("url", .string(url)),
+            ("final_url", response.map { JSONValue.string(redacted($0.url)) } ?? .null),
+            ("status", response.map { JSONValue.integer($0.status) } ?? .null),
+            ("content_type", response?.contentType.map(JSONValue.string) ?? .null), ("bytes", .integer(byteCount)),
+            ("cache", tier.contains(.disk) ? .string("disk") : .null), ("elapsed_ms", Self.milliseconds(nanoseconds)),
+            ("timings", Self.timings(response)), ("output", .string(written.output)),
+            ("unchanged", .bool(written.encoder == nil)), ("source_format", .string(written.inputFormat.id)),
+            ("format", .string(written.outputFormat.id)), ("width", .integer(written.size.width)),
+            ("height", .integer(written.size.height)), ("coder", .string(written.decoder)),
+            ("encoder", written.encoder.map(JSONValue.string) ?? .null),
+            ("isolation", IsolationRendering.json(written.isolation)),
+            (
+                "encoder_isolation",
+                written.encoder == nil ? .null : IsolationRendering.json(written.encoderIsolation)
+            ),
+            ("previews", .array(previews.map(JSONValue.string))),
+            ("warnings", .array(allWarnings.map(JSONValue.string))),
+        ])
+    }
+
+    /// What is said of an URL that failed.
+    ///
+    /// - Parameter previews: nil where nobody writes any.
+    static func json(_ url: String, _ error: CoderError, previews: [String]? = nil) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("schema", .integer(1)), ("url", .string(wholeURL(url))),
+            ("status", error.httpStatus.map { JSONValue.integer($0) } ?? .null), ("error", error.json),
+        ]
+        if let previews { members.append(("previews", .array(previews.map(JSONValue.string)))) }
+        return .object(members)
+    }
+
+    private static func timings(_ response: ResponseFacts?) -> JSONValue {
+        guard let timings = response?.timings else { return .null }
+        func ms(_ duration: Duration) -> JSONValue {
+            let (seconds, rest) = duration.components
+            return milliseconds(Int(clamping: seconds &* 1_000_000_000 &+ rest / 1_000_000_000))
+        }
+        return .object([
+            ("waiting_ms", ms(timings.waiting)), ("resolution_ms", ms(timings.resolution)),
+            ("first_byte_ms", ms(timings.firstByte)), ("total_ms", ms(timings.total)),
+            ("requests", .integer(timings.requests)), ("redirects", .integer(timings.redirects)),
+        ])
+    }
+
+    /// Rounded to tenths.
+    private static func milliseconds(_ nanoseconds: Int) -> JSONValue {
+        .real((Double(nanoseconds) / 100_000).rounded() / 10)
+    }
+}

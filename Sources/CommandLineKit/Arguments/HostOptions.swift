@@ -1,0 +1,180 @@
+package import CoderHost
+package import ImageModel
+
+extension ParsedArguments {
+    /// The host as the common options describe it.
+    package func host(followsChanges: Bool = false) throws(UsageError) -> CoderHost {
+        CoderHost(configuration: try configuration(followsChanges: followsChanges))
+    }
+
+    /// The folders, limits and policy as the common options describe them.
+    package func configuration(followsChanges: Bool = false) throws(UsageError) -> HostConfiguration {
+        let named = all("--plugin-dir")
+        for folder in named where FileStatus.of(folder)?.isDirectory != true {
+            Console.error("coderhost: warning: --plugin-dir \(folder) is no folder")
+        }
+        var configuration = HostConfiguration(
+            directories: HostConfiguration.standardDirectories(arguments: named),
+            limits: try limits(), followsChanges: followsChanges, trustPolicy: try trustPolicy())
+        configuration.catalogue = { Catalogue.plugins }
+        configuration.isolation = try isolation()
+        return configuration
+    }
+
+    /// The value of `--trust`; nil leaves it to the environment.
+    private func trustPolicy() throws(UsageError) -> TrustPolicy? {
+        guard let word = value("--trust") else {
+            let set = environment("CODERHOST_TRUST") ?? ""
+            if !set.isEmpty, TrustPolicy(rawValue: set) == nil {
+                throw UsageError("CODERHOST_TRUST is \"\(set)\", which is none of \(Self.policies)")
+            }
+            return nil
+        }
+        guard let policy = TrustPolicy(rawValue: word) else {
+            throw UsageError(
+                "--trust knows \(Self.policies), not \"\(word)\"",
+                hint: OptionCheck.nearest(word, TrustPolicy.allCases.map(\.rawValue)).map { "did you mean \($0)?" })
+        }
+        return policy
+    }
+
+    /// The values of `--isolation` and `--workers`.
+    package func isolation() throws(UsageError) -> IsolationPolicy {
+        var policy = IsolationPolicy()
+        if let text = value("--isolation") {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let modes = IsolationPolicy.Mode.allCases.map(\.rawValue)
+            guard let mode = IsolationPolicy.Mode(rawValue: parts[0]), parts.count == 1 || mode == .require else {
+                throw UsageError(
+                    "--isolation knows auto, require and off, not \"\(text)\"",
+                    hint: OptionCheck.nearest(parts[0], modes).map { "did you mean \($0)?" })
+            }
+            policy.mode = mode
+            if parts.count == 2 { policy.needed = try Self.groups(parts[1]) }
+        }
+        if let text = value("--workers"), text != "fresh" {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0] == "reuse", let count = Int(parts[1]), (1...1_000_000).contains(count)
+            else {
+                throw UsageError("--workers is fresh, or reuse:N with N from 1 on, not \"\(text)\"")
+            }
+            policy.reuse = .reuse(count)
+        }
+        return policy
+    }
+
+    private static func groups(_ text: String) throws(UsageError) -> Set<Confinement.Group> {
+        var result: Set<Confinement.Group> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+            guard let group = Confinement.Group(rawValue: word) else {
+                let known = Confinement.Group.allCases.map(\.rawValue)
+                throw UsageError(
+                    "--isolation require has no group \"\(word)\"",
+                    hint: OptionCheck.nearest(word, known).map { "did you mean \($0)?" }
+                        ?? "there are \(known.joined(separator: ", "))")
+            }
+            result.insert(group)
+        }
+        return result
+    }
+
+    private static let policies = TrustPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+
+    /// The value of `--limits`: a profile, then limits that differ from it.
+    package func limits() throws(UsageError) -> DecodeLimits {
+        guard has("--limits") else { return .default }
+        // Given twice, the second does not undo the first: a profile would be lost without a word.
+        let text = all("--limits").joined(separator: ",")
+        var limits = DecodeLimits.default
+        var seen: Set<String> = []
+        for (index, part) in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init).enumerated()
+        {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            if pair.count == 1 {
+                guard let profile = Self.profiles.first(where: { $0.name == part }) else { throw Self.noProfile(part) }
+                guard index == 0 else {
+                    throw UsageError(
+                        "--limits: the profile \(part) stands behind other values and would undo them",
+                        hint: "a profile comes first: --limits \(part),pixels=100M")
+                }
+                limits = profile.limits
+                continue
+            }
+            guard let member = Self.limitNames.first(where: { $0.name == pair[0] }) else {
+                let names = Self.limitNames.map(\.name)
+                throw UsageError(
+                    "--limits has no \"\(pair[0])\"",
+                    hint: OptionCheck.nearest(pair[0], names).map { "did you mean \($0)?" }
+                        ?? "there are \(names.joined(separator: ", "))")
+            }
+            guard seen.insert(member.name).inserted else {
+                throw UsageError("--limits sets \(member.name) twice", hint: "leave one of the two out")
+            }
+            guard let number = Self.quantity(pair[1]) else { throw Self.noNumber(member, pair[1]) }
+            limits[keyPath: member.path] = number
+        }
+        return limits
+    }
+
+    private static let profiles: [(name: String, limits: DecodeLimits)] = [
+        ("default", .default), ("strict", .strict), ("off", .off),
+    ]
+
+    /// Why a word without a value is no profile.
+    private static func noProfile(_ word: String) -> UsageError {
+        let names = profiles.map(\.name)
+        if word.isEmpty {
+            return UsageError(
+                "--limits has an empty part",
+                hint: "--limits strict, --limits pixels=100M, or both with a comma between")
+        }
+        if limitNames.contains(where: { $0.name == word }) {
+            return UsageError("--limits \(word) has no value", hint: "--limits \(word)=N, such as \(word)=100M")
+        }
+        let near =
+            OptionCheck.nearest(word, names) ?? OptionCheck.nearest(word, limitNames.map { $0.name }).map { "\($0)=N" }
+        return UsageError(
+            "--limits knows the profiles default, strict and off, not \"\(word)\"",
+            hint: near.map { "did you mean \($0)?" } ?? "name a profile, or set one limit: --limits pixels=100M")
+    }
+
+    /// Why a value is no number, and what would be one.
+    private static func noNumber(
+        _ member: (name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable), _ text: String
+    ) -> UsageError {
+        let name = member.name
+        let example =
+            "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M and G stand for 1024, "
+            + "1024² and 1024³"
+        if text.isEmpty { return UsageError("--limits \(name)= has no value", hint: example) }
+        let digits = "kKMG".contains(text.last ?? "0") ? text.dropLast() : text[...]
+        if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return UsageError("--limits \(name)=\(text) is too large", hint: "\(name)=0 is no limit; \(example)")
+        }
+        if text.hasPrefix("-") {
+            return UsageError("--limits \(name)=\(text) is below zero", hint: "\(name)=0 is no limit; \(example)")
+        }
+        return UsageError("--limits \(name)=\(text) is no whole number", hint: example)
+    }
+
+    package static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
+        ("side", \.maxSide), ("pixels", \.maxPixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
+        ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
+        ("metadata", \.maxMetadataBytes), ("ratio", \.maxRatio), ("scans", \.maxScans), ("nesting", \.maxNesting),
+        ("threads", \.maxThreads), ("time", \.maxMilliseconds),
+    ]
+
+    /// A number with an optional unit of 1024.
+    package static func quantity(_ text: String) -> Int? {
+        let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
+        if let last = text.last, let shift = units[last] {
+            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30, !text.hasPrefix("+") else {
+                return nil
+            }
+            return number << shift
+        }
+        // A sign is no digit.
+        guard let number = Int(text), number >= 0, !text.hasPrefix("+") else { return nil }
+        return number
+    }
+}

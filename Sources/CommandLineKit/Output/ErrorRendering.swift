@@ -1,0 +1,74 @@
+package import CoderHost
+package import ImageModel
+
+/// A name as it is shown: what would move a terminal's cursor, change its colours or turn the writing is written out.
+package func printable(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: Console.isHarmful) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\n": result += "\\n"
+        case "\t": result += "\\t"
+        case _ where Console.isHarmful(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result
+}
+
+extension CoderError {
+    /// The lines for a person: what, which file, why, and what to try.
+    package func lines(file: String) -> [String] {
+        var result = ["coderhost: \(printable(file)): \(printable(message))" + (coder.map { " [\($0)]" } ?? "")]
+        result += attempts.map { "  tried: \(printable($0))" }
+        if let hint { result.append("  try: \(printable(hint))") }
+        return result
+    }
+
+    /// The error of a command that has `--incomplete`, which was not given.
+    package var hintingAtIncomplete: CoderError {
+        var error = self
+        if code == .truncated, hint == nil { error.hint = "--incomplete writes what is there" }
+        return error
+    }
+
+    /// Tells what became of one input: a person on standard error, a program by a line of JSON.
+    ///
+    /// - Parameter outputIsTaken: whether standard output is where the data go.
+    package func report(_ file: String, _ arguments: ParsedArguments, outputIsTaken: Bool = false) {
+        report(file, json: arguments.has("--json"), outputIsTaken: outputIsTaken)
+    }
+
+    package func report(_ file: String, json isJSON: Bool, outputIsTaken: Bool = false) {
+        guard isJSON else {
+            for line in lines(file: file) { Console.error(line) }
+            return
+        }
+        let line = JSONValue.object([("file", .string(file)), ("error", json)]).text
+        if outputIsTaken { Console.error(line) } else { Console.out(line) }
+    }
+
+    /// The value of the key `error` in JSON.
+    package var json: JSONValue {
+        var members: [(key: String, value: JSONValue)] = [
+            ("code", .string("\(code)")), ("message", .string(message)),
+            ("hint", hint.map(JSONValue.string) ?? .null),
+        ]
+        if let coder { members.append(("coder", .string(coder))) }
+        if let domain { members.append(("domain", .string(domain))) }
+        if let feature { members.append(("feature", .string(feature))) }
+        if let inputOffset { members.append(("input_offset", .integer(Int(clamping: inputOffset)))) }
+        if let limit {
+            members.append(
+                (
+                    "limit",
+                    .object([
+                        ("name", .string(limit.name)), ("allowed", .integer(Int(clamping: limit.allowed))),
+                        ("requested", .integer(Int(clamping: limit.requested))),
+                    ])
+                ))
+        }
+        if !attempts.isEmpty { members.append(("attempts", .array(attempts.map(JSONValue.string)))) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,41 @@
+package import ImageModel
+
+/// How the process ends.
+///
+/// - Source: `sysexits.h`, as the table of errors in the documentation assigns them.
+package enum ExitCode: Int32 {
+    case success = 0
+    /// Some inputs of a batch failed; `compare`: the pictures differ.
+    case partialFailure = 1
+    case usage = 64
+    case data = 65
+    case noInput = 66
+    case unavailable = 69
+    case software = 70
+    case outOfMemory = 71
+    case cannotCreate = 73
+    case inputOutput = 74
+    case timeOut = 75
+    case badProtocol = 76
+    case refused = 77
+    case interrupted = 130
+
+    package init(_ code: CoderError.Code) {
+        self =
+            switch code {
+            case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data
+            case .noCoder, .unsupportedFeature, .pluginRefused, .isolationUnavailable, .failedBefore, .badStatus:
+                .unavailable
+            case .limitExceeded, .addressDenied: .refused
+            case .invalidArgument, .invalidURL: .usage
+            case .badContentType, .badResponse: .badProtocol
+            case .cancelled: .interrupted
+            case .deadlineExceeded: .timeOut
+            case .outOfMemory: .outOfMemory
+            case .inputOutput, .transferFailed: .inputOutput
+            case .notFound: .noInput
+            case .cannotCreate: .cannotCreate
+            default: .software
+            }
+    }
+}

@@ -1,0 +1,22 @@
+/// Columns of text, as wide as they need to be; the last one runs free.
+package struct TextTable {
+    private var rows: [[String]] = []
+
+    package init(_ headings: String...) { rows.append(headings) }
+
+    package mutating func add(_ cells: String...) { rows.append(cells) }
+
+    package var lines: [String] {
+        let columns = rows[0].count
+        let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                line += cell
+                if column < columns - 1 { line += String(repeating: " ", count: widths[column] - cell.count + 2) }
+            }
+            // An empty last cell leaves no spaces behind.
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import ImageModel
+import ImageProcessing
+import Synchronization
+
+/// The line in front of something that only so many may do at a time.
+///
+/// The most urgent comes first; among those of one priority the first or the last that came.
+/// - Concurrency: any thread.
+final class AdmissionQueue: Sendable {
+    enum Order: Sendable, Hashable { case firstInFirstOut, lastInFirstOut }
+
+    private struct Place {
+        var urgency: LoadUrgency
+        /// The lane that it stands in; what else is found of it in others is left over.
+        var lane: LoadPriority
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    /// Those of one priority, in the order in which they came; whoever has gone away is skipped later.
+    private struct Lane {
+        var numbers: [Int] = []
+        var head = 0
+
+        mutating func insert(_ number: Int) {
+            var (low, high) = (head, numbers.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if numbers[middle] < number { low = middle + 1 } else { high = middle }
+            }
+            if low == numbers.count || numbers[low] != number { numbers.insert(number, at: low) }
+        }
+
+        /// Takes out who is next; nil when nobody stands here.
+        mutating func next(_ order: Order, where stands: (Int) -> Bool) -> Int? {
+            while head < numbers.count {
+                let number = order == .firstInFirstOut ? numbers[head] : numbers.removeLast()
+                if order == .firstInFirstOut { head += 1 }
+                if stands(number) {
+                    if head > 64, head > numbers.count / 2 {
+                        numbers.removeFirst(head)
+                        head = 0
+                    }
+                    return number
+                }
+            }
+            numbers = []
+            head = 0
+            return nil
+        }
+    }
+
+    private struct State {
+        var limit: Int
+        var order: Order
+        var isSuspended = false
+        var running = 0
+        var next = 0
+        var waiting: [Int: Place] = [:]
+        var lanes: [LoadPriority: Lane] = [:]
+
+        /// Whoever is let in now.
+        mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
+            var result: [CheckedContinuation<Bool, Never>] = []
+            while !isSuspended, running < limit, let number = best() {
+                running += 1
+                result.append(waiting.removeValue(forKey: number)!.continuation)
+            }
+            return result
+        }
+
+        private mutating func best() -> Int? {
+            for priority in LoadPriority.allCases.reversed() {
+                // Taken out, so that nothing is copied.
+                guard var lane = lanes.removeValue(forKey: priority) else { continue }
+                let number = lane.next(order) { waiting[$0]?.lane == priority }
+                lanes[priority] = lane
+                if let number { return number }
+            }
+            return nil
+        }
+
+        mutating func enter(_ number: Int, _ place: Place) {
+            waiting[number] = place
+            lanes[place.lane, default: Lane()].insert(number)
+        }
+
+        /// After a change of its urgency.
+        mutating func move(_ number: Int) {
+            guard var place = waiting[number], place.lane != place.urgency.priority else { return }
+            place.lane = place.urgency.priority
+            enter(number, place)
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(limit: Int, order: Order = .firstInFirstOut) {
+        state = Mutex(State(limit: max(1, limit), order: order))
+    }
+
+    var limit: Int {
+        get { state.withLock { $0.limit } }
+        set { change { $0.limit = max(1, newValue) } }
+    }
+    var order: Order {
+        get { state.withLock { $0.order } }
+        set { change { $0.order = newValue } }
+    }
+    /// While it is, nobody is let in.
+    var isSuspended: Bool {
+        get { state.withLock { $0.isSuspended } }
+        set { change { $0.isSuspended = newValue } }
+    }
+    var running: Int { state.withLock { $0.running } }
+    var waiting: Int { state.withLock { $0.waiting.count } }
+
+    private func change(_ body: (inout State) -> Void) {
+        let admitted = state.withLock { state in
+            body(&state)
+            return state.admitted()
+        }
+        for continuation in admitted { continuation.resume(returning: true) }
+    }
+
+    /// Does `body` when its turn comes.
+    ///
+    /// - Throws: `.cancelled` when the task is cancelled while it waits.
+    func run<R: Sendable>(
+        _ urgency: LoadUrgency, _ body: () async throws(CoderError) -> R
+    ) async throws(CoderError) -> R {
+        guard await wait(urgency) else { throw CoderError(.cancelled, "the load was cancelled") }
+        defer { change { $0.running -= 1 } }
+        return try await body()
+    }
+
+    /// False when the task was cancelled instead.
+    private func wait(_ urgency: LoadUrgency) async -> Bool {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        let stop = urgency.observe { [weak self] in self?.change { $0.move(number) } }
+        defer { stop() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled {
+                    continuation.resume(returning: false)
+                    return
+                }
+                change { state in
+                    state.enter(number, Place(urgency: urgency, lane: urgency.priority, continuation: continuation))
+                }
+                // It may have been cancelled in between.
+                if Task.isCancelled { leave(number) }
+            }
+        } onCancel: {
+            leave(number)
+        }
+    }
+
+    private func leave(_ number: Int) {
+        state.withLock { $0.waiting.removeValue(forKey: number) }?.continuation.resume(returning: false)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import LoadingTestSupport
+import TestSupport
+import Testing
+
+/// A server, a folder to work in with a cache of its own, and the built command.
+struct Bench {
+    let server: TestServer
+    let place = TemporaryDirectory()
+    let cache = TemporaryDirectory()
+
+    var entries: [String] { files(in: cache.path) }
+
+    /// Gives one to `body`, and ends its server.
+    static func run(_ body: (Bench) async throws -> Void) async throws {
+        let bench = Bench(server: try await TestServer.start())
+        do {
+            try await body(bench)
+        } catch {
+            await bench.server.stop()
+            throw error
+        }
+        await bench.server.stop()
+    }
+
+    private init(server: TestServer) { self.server = server }
+
+    /// Serves a picture of the fixtures under its own name.
+    func serve(_ name: String) throws -> [UInt8] {
+        let bytes = try #require(readFile(Repository.fixture("pictures/\(name)")))
+        server.on("/\(name)") { _ in .bytes(bytes, type: nil) }
+        return bytes
+    }
+
+    /// Runs `coderhost`, on a thread of its own: the server needs those that tasks share.
+    func coderhost(_ words: String..., environment: [String: String?] = [:]) async throws -> CommandResult {
+        try await coderhost(words, environment: environment)
+    }
+
+    func coderhost(_ words: [String], environment: [String: String?] = [:]) async throws -> CommandResult {
+        let settings: [String: String?] = [
+            "CODERHOST_PLUGIN_PATH": nil, "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "XDG_DATA_HOME": nil,
+            "XDG_CONFIG_HOME": nil, "XDG_STATE_HOME": nil, "CODERHOST_TRUST": nil,
+        ]
+        let result = try await apart { [place] in
+            try TestSupport.run(
+                ["\(Repository.products)/coderhost"] + words, directory: place.path,
+                environment: settings.merging(environment) { $1 }, timeout: .seconds(120))
+        }
+        #expect(!result.timedOut && result.status >= 0, "coderhost \(words) hung or crashed: \(result.status)")
+        return result
+    }
+
+    /// Runs a script in the folder; `$0` is `coderhost`.
+    func shell(_ script: String, _ words: [String]) async throws -> CommandResult {
+        try await apart { [place, cache] in
+            try TestSupport.run(
+                ["bash", "-c", script, "\(Repository.products)/coderhost"] + words, directory: place.path,
+                environment: [
+                    "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "CODERHOST_PLUGIN_PATH": nil,
+                ], timeout: .seconds(120))
+        }
+    }
+
+    /// `fetch` with leave to ask this machine, which the server is on.
+    func fetch(_ words: String...) async throws -> CommandResult {
+        try await coderhost(["fetch", "--allow-private"] + words)
+    }
+
+    func cache(_ words: String...) async throws -> CommandResult { try await coderhost(["cache"] + words) }
+
+    var outputs: [String] { files(in: place.path) }
+    func output(_ name: String) -> [UInt8]? { readFile(place.file(name)) }
+}
+
+/// All files below a folder, from there, in order.
+func files(in folder: String) -> [String] {
+    (FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? [])
+        .filter { FileManager.default.contents(atPath: "\(folder)/\($0)") != nil && !isFolder("\(folder)/\($0)") }
+        .sorted()
+}
+
+private func isFolder(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+}
+
+/// Does something that blocks where it keeps nobody waiting.
+func apart<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+/// A JSON document that was parsed by somebody else's parser.
+struct Document {
+    private let value: Any?
+
+    init(_ text: String) {
+        value = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+    }
+
+    private init(value: Any?) { self.value = value is NSNull ? nil : value }
+
+    subscript(key: String) -> Document { Document(value: (value as? [String: Any])?[key]) }
+    subscript(index: Int) -> Document { list.indices.contains(index) ? list[index] : Document(value: nil) }
+
+    var text: String? { value as? String }
+    var integer: Int? { (value as? NSNumber)?.intValue }
+    var bool: Bool? { value as? Bool }
+    var list: [Document] { (value as? [Any] ?? []).map { Document(value: $0) } }
+    var exists: Bool { value != nil }
+}
+
+extension CommandResult {
+    /// One document a line.
+    var documents: [Document] { stdout.split(separator: "\n").map { Document(String($0)) } }
+}

@@ -1,0 +1,213 @@
+import LoadingTestSupport
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(40))) struct `Outputs of fetch` {
+    /// Puts what is no file under the name of the picture.
+    private func block(_ bench: Bench, _ kind: String) async throws {
+        let (path, elsewhere) = (bench.place.file("photo.png"), bench.place.file("elsewhere"))
+        let command = kind == "pipe" ? ["mkfifo", path] : ["ln", "-s", elsewhere, path]
+        _ = try await apart { try TestSupport.run(command) }
+    }
+
+    @Test(arguments: ["pipe", "dangling link"])
+    func `exist where a name stands for what is no file, and nothing is waited for`(kind: String) async throws {
+        try await Bench.run { bench in
+            _ = try bench.serve("photo.png")
+            let url = bench.server.url("/photo.png")
+            try await block(bench, kind)
+
+            let plain = try await bench.fetch(url)
+            let typed = try await bench.fetch(url, "--no-overwrite", "-o", "photo.png")
+            let over = try await bench.fetch(url, "--overwrite")
+
+            #expect(plain.status == 73 && plain.stderr.contains("photo.png exists"))
+            #expect(typed.status == 73 && typed.stderr.contains("photo.png exists"))
+            #expect(over.status == 73 && over.stderr.contains("try: "))
+            #expect(!bench.outputs.contains("elsewhere"))
+        }
+    }
+
+    @Test func `go into a pipe that was asked for, once somebody reads it`() async throws {
+        try await Bench.run { bench in
+            let bytes = try bench.serve("photo.png")
+            try await block(bench, "pipe")
+            let path = bench.place.file("photo.png")
+
+            async let read = apart { try TestSupport.run(["cat", path]) }
+            let result = try await bench.fetch(bench.server.url("/photo.png"), "-o", "photo.png")
+
+            #expect(result.status == 0, "\(result.stderr)")
+            #expect(try await read.output == bytes)
+        }
+    }
+
+    @Test func `end in what is written, where a template says so`() async throws {
+        try await Bench.run { bench in
+            let bytes = try bench.serve("photo.jpg")
+            for path in ["/show.php", "/none", "/wrong.png"] { bench.server.on(path) { _ in .bytes(bytes, type: nil) } }
+            let urls = ["/show.php", "/none", "/wrong.png"].map { bench.server.url($0) }
+
+            let kept = try await bench.coderhost(["fetch", "--allow-private", "-o", "{stem}.{ext}"] + urls)
+            let made = try await bench.fetch("-o", "made.{ext}", "-f", "png", urls[0])
+
+            #expect(kept.status == 0 && made.status == 0, "\(kept.stderr)\(made.stderr)")
+            for name in ["show.jpg", "none.jpg", "wrong.jpg"] { #expect(bench.output(name) == bytes, "\(name)") }
+            #expect(bench.output("made.png")?.prefix(4) == [0x89, 0x50, 0x4E, 0x47])
+        }
+    }
+
+    @Test func `of one name go to the first, and no transfer waits for that`() async throws {
+        try await Bench.run { bench in
+            let (jpeg, png) = (try bench.serve("photo.jpg"), try bench.serve("photo.png"))
+            let gate = Gate()
+            bench.server.on("/slow/photo.jpg") { _ in .gated(jpeg, after: 10, gate) }
+            bench.server.on("/other.png") { _ in
+                // It was asked for while the first one is on its way.
+                gate.open()
+                return .bytes(png)
+            }
+            let result = try await bench.fetch(
+                bench.server.url("/slow/photo.jpg"), bench.server.url("/photo.jpg"), bench.server.url("/other.png"))
+
+            #expect(result.status == 1 && result.stderr.contains("was just written from"), "\(result.stderr)")
+            #expect(result.stderr.contains("'{stem}-{n}.{ext}'"))
+            #expect(bench.output("photo.jpg") == jpeg && bench.output("other.png") == png)
+        }
+    }
+
+    @Test(arguments: [
+        ["fetch", "--overwrite", "--no-overwrite"], ["fetch", "--header", "A: 1", "--header", "a: 2"],
+        ["fetch", "--header", "Host: x"], ["fetch", "--offline", "--refresh"],
+    ])
+    func `and questions that contradict themselves are refused`(words: [String]) async throws {
+        try await Bench.run { bench in
+            let result = try await bench.coderhost(words + ["--allow-private", bench.server.url("/photo.png")])
+            #expect(result.status == 64 && result.stderr.contains("try: "), "\(result.stderr)")
+            #expect(bench.server.connections == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ["-o", "there.png", "--no-overwrite"], ["-o", "./", "--no-overwrite"], ["-o", "{stem}.jpg", "--no-overwrite"],
+        ["-o", "none/x.png"], ["-o", "none/{stem}.png"], [], ["-f", "webp"],
+    ])
+    func `are refused before anything is asked`(words: [String]) async throws {
+        try await Bench.run { bench in
+            _ = try bench.serve("photo.png")
+            for name in ["there.png", "photo.png", "photo.jpg", "photo.webp"] { bench.place.write([1], to: name) }
+
+            let result = try await bench.coderhost(
+                ["fetch", "--allow-private", bench.server.url("/photo.png")] + words)
+
+            #expect(result.status == 73, "\(result.stderr)")
+            #expect(bench.server.connections == 0)
+        }
+    }
+
+    @Test(arguments: ["none/", "none/x.png", "none/{stem}.png"])
+    func `have one remedy and one code where their folder is missing`(output: String) async throws {
+        try await Bench.run { bench in
+            let result = try await bench.fetch(bench.server.url("/photo.png"), "-o", output)
+
+            #expect(result.status == 73)
+            #expect(result.stderr.contains("mkdir -p none/"), "\(result.stderr)")
+        }
+    }
+
+    @Test func `are numbered from 0, and have no folder of a URL`() async throws {
+        try await Bench.run { bench in
+            _ = try bench.serve("photo.png")
+            let url = bench.server.url("/photo.png")
+
+            let numbered = try await bench.fetch(url, url, "-o", "{n}-{stem}.png")
+            let folder = try await bench.fetch(url, "-o", "{dir}{stem}.png")
+            let twice = try await bench.fetch(url, url, "-o", "{stem}-x.png")
+
+            #expect(numbered.status == 0 && bench.outputs.starts(with: ["0-photo.png", "1-photo.png"]))
+            #expect(folder.status == 64 && folder.stderr.contains("{stem} {ext} {n} {w} {h}"), "\(folder.stderr)")
+            #expect(twice.status == 1 && !twice.stderr.contains("{dir}"), "\(twice.stderr)")
+        }
+    }
+
+    @Test func `that are done are told of before a signal ends it`() async throws {
+        try await Bench.run { bench in
+            let bytes = try bench.serve("photo.png")
+            let gate = Gate()
+            bench.server.on("/slow.png") { _ in .gated(bytes, after: bytes.count / 2, gate) }
+            let script = """
+                "$0" fetch --allow-private "$1" "$2" >said & child=$!
+                until [ -e photo.png ]; do sleep 0.02; done
+                kill -INT $child
+                wait $child
+                """
+            let words = ["/slow.png", "/photo.png"].map { bench.server.url($0) }
+
+            // A shell leaves what it starts in the background deaf to an interrupt, unless it has jobs.
+            let result = try await bench.shell("set -m\n" + script, words)
+            gate.open()
+
+            #expect(result.status == 130, "\(result.stderr)")
+            #expect(bench.output("said").map { String(decoding: $0, as: UTF8.self) }?.hasPrefix("photo.png: ") == true)
+            #expect(result.stderr.contains("interrupted: 1 of 2"), "\(result.stderr)")
+            #expect(bench.outputs == ["photo.png", "said"])
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(40))) struct `Previews of fetch` {
+    private func serve(_ bench: Bench) throws -> [UInt8] {
+        let bytes = try #require(readFile(Repository.fixture("pictures/f-progressive.jpg")))
+        bench.server.on("/p.jpg") { _ in .chunked(bytes, piece: max(1, bytes.count / 8), every: 150) }
+        bench.place.folder("looks")
+        return bytes
+    }
+
+    @Test(arguments: ["mkfifo looks/p-0000.png", "ln -s ../victim looks/p-0000.png"])
+    func `follow no link and wait for no pipe`(command: String) async throws {
+        try await Bench.run { bench in
+            let bytes = try serve(bench)
+            bench.place.write([1, 2, 3], to: "victim")
+            _ = try await bench.shell(command, [])
+
+            let result = try await bench.fetch(
+                "--json", "--progressive-to", "looks", bench.server.url("/p.jpg"), "-o", "p.jpg")
+            let warnings = try #require(result.documents.first)["warnings"].list.compactMap(\.text)
+
+            #expect(result.status == 0 && bench.output("p.jpg") == bytes)
+            #expect(bench.output("victim") == [1, 2, 3])
+            #expect(warnings.contains { $0.contains("a preview was not written: looks/p-0000.png exists") })
+        }
+    }
+
+    @Test func `of a transfer that failed are named`() async throws {
+        try await Bench.run { bench in
+            let bytes = try serve(bench)
+            // What a decoder can show, and then no picture any more.
+            let broken = bytes.prefix(bytes.count * 3 / 4)
+            bench.server.on("/cut.jpg") { _ in .chunked(Array(broken), piece: max(1, bytes.count / 8), every: 150) }
+            let words = ["--progressive-to", "looks", bench.server.url("/cut.jpg")]
+
+            let told = try await bench.coderhost(["fetch", "--allow-private", "--json"] + words)
+            let said = try await bench.coderhost(["fetch", "--allow-private"] + words)
+            let previews = try #require(told.documents.first)["previews"].list.compactMap(\.text)
+
+            #expect(told.status == 65 && said.status == 65, "\(told.stdout)")
+            #expect(previews.first == "looks/cut-0000.png" && previews.allSatisfy { bench.output($0) != nil })
+            #expect(said.stderr.contains("its previews stay: looks/cut-0000.png"), "\(said.stderr)")
+        }
+    }
+
+    @Test func `that there are none of are missed in a warning`() async throws {
+        try await Bench.run { bench in
+            _ = try bench.serve("photo.png")
+            bench.place.folder("looks")
+
+            let result = try await bench.fetch(
+                "--json", "--progressive-to", "looks", bench.server.url("/photo.png"))
+            let document = try #require(result.documents.first)
+
+            #expect(!document["previews"].list.isEmpty || !document["warnings"].list.isEmpty, "\(result.stdout)")
+        }
+    }
+}

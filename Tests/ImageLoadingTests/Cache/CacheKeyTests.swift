@@ -1,0 +1,318 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+@Suite struct `Cache keys` {
+    private func key(_ url: String = "http://foo/image.png", _ change: (inout LoadOptions) -> Void) -> String {
+        var options = LoadOptions()
+        change(&options)
+        return CacheKey(original: url, options).result
+    }
+
+    private struct Named: ImageTransformer {
+        var key: String
+        func outputSize(for size: PixelSize) -> PixelSize { size }
+        func transform(_ buffer: PixelBuffer) throws(CoderError) -> PixelBuffer { buffer }
+    }
+
+    // MARK: Nothing is forgotten
+
+    /// Every field that there is, with a change of it; nil for what is no part of a key.
+    ///
+    /// Rationale: a field that changes pixels and is not in the key lets one picture be served for another. Whoever adds
+    /// a field to the options finds these tests red until it is here, and in `LoadOptions.decodeVariant` if it has to.
+    private static let decodeFields: [String: (@Sendable (inout DecodeOptions) -> Void)?] = [
+        "thumbnailSize": { $0.thumbnailSize = PixelSize(10, 20) },
+        "preservesAspectRatio": {
+            $0.thumbnailSize = PixelSize(10, 10)
+            $0.preservesAspectRatio = false
+        },
+        "limitBytes": { $0.limitBytes = 1000 },
+        "resampling": { $0.resampling.filter = .box },
+        "usesEmbeddedThumbnail": { $0.usesEmbeddedThumbnail = false },
+        "appliesOrientation": { $0.appliesOrientation = true },
+        "convertsToSRGB": { $0.convertsToSRGB = true },
+        "dynamicRange": { $0.dynamicRange = .high },
+        "firstFrameOnly": { $0.firstFrameOnly = true },
+        // No pixel depends on it.
+        "scaleFactor": nil,
+        "fileExtensionHint": { $0.fileExtensionHint = "nef" },
+        "typeHint": { $0.typeHint = "image/tiff" },
+        "coder": { $0.coder["png.gamma"] = .real(2.2) },
+    ]
+
+    private static let loadFields: [String: (@Sendable (inout LoadOptions) -> Void)?] = [
+        "decode": { $0.decode.limitBytes = 1 },
+        "coder": { $0.coder = "org.coderhost.png" },
+        "kind": { $0.kind = .animated },
+        // With what the next two do by themselves there are tests below.
+        "transformer": nil, "transformsAnimations": nil,
+        // They are part of the file's key, which has tests of its own.
+        "headers": nil, "credential": nil, "handlesCookies": nil, "allowsInvalidCertificates": nil,
+        // Of it counts what makes the picture on disk another one.
+        "encode": { $0.encode.maxPixelSize = PixelSize(1, 1) },
+        // Pixels are the same, or are somebody else's affair: where they come from, where they go, and when.
+        "scaleFactor": nil, "preloadsAllFrames": nil, "priority": nil, "origin": nil, "retriesFailed": nil,
+        "refreshesCached": nil, "isProgressive": nil, "minimumProgressInterval": nil, "queries": nil,
+        "queriesOriginal": nil, "queriesDataOfMemoryHits": nil, "stores": nil, "storesOriginal": nil,
+        "waitsForStore": nil, "storeFormat": nil, "cache": nil, "originalCache": nil, "loader": nil,
+        "keyFilter": nil, "serializer": nil, "requestModifier": nil, "responseModifier": nil,
+        "decryptor": nil, "userInfo": nil,
+        "alternatives": nil,
+    ]
+
+    private func fields(of value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
+
+    private func fileKey(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) -> String {
+        var options = LoadOptions()
+        change(&options)
+        return CacheKey(ImageRequest(url, options)).original
+    }
+
+    @Test func `change with what a server sees besides the URL, and show nothing of it`() {
+        let url = "https://example.org/cat@2x.jpg"
+        let keys = [
+            fileKey(url), fileKey(url) { $0.headers = ["Authorization": "alice"] },
+            fileKey(url) { $0.headers = ["Authorization": "bob"] }, fileKey(url) { $0.headers = ["Accept": "alice"] },
+            fileKey(url) { $0.headers = ["A": "b", "Authorization": "alice"] },
+            fileKey(url) { $0.credential = Credential(user: "alice", password: "x") },
+            fileKey(url) { $0.handlesCookies = true }, fileKey(url) { $0.allowsInvalidCertificates = true },
+        ]
+        #expect(keys[0] == url && Set(keys).count == keys.count)
+        #expect(!keys.contains { $0.contains("alice") })
+        #expect(keys.allSatisfy { scaleFactor(ofKey: $0) == 2 && EntryName(key: $0).files[0].hasSuffix(".jpg") })
+        #expect(fileKey(url) { $0.headers = ["aUTHORIZATION": "bob"] } == keys[2])
+        #expect(fileKey(url) { ($0.headers, $0.keyFilter) = (["A": "b"], { _ in "own" }) } == "own")
+    }
+
+    @Test(arguments: [
+        ("http://h/a.png#part", "http://h/a.png"), ("HTTPS://h/a?x#", "HTTPS://h/a?x"), ("data:,a#b", "data:,a#b"),
+        ("http://h/a.png", "http://h/a.png"), ("name#1", "name#1"), ("httpicons:a#1", "httpicons:a#1"),
+        ("https://h/cat-Thumbnail(5x5,aspect).jpg", "https://h/cat-Thumbnail(5x5,aspect).jpg#File"),
+    ])
+    func `leave out what no server sees`(url: String, key: String) { #expect(fileKey(url) == key) }
+
+    @Test func `know every field of the options`() {
+        #expect(fields(of: DecodeOptions()) == Set(Self.decodeFields.keys))
+        #expect(fields(of: LoadOptions()) == Set(Self.loadFields.keys))
+        #expect(fields(of: Resampling()) == ["filter", "linearLight"])
+    }
+
+    @Test func `change with every field that changes pixels, each in its own way`() {
+        var keys: [String] = []
+        for case let change? in Self.decodeFields.values { keys.append(key { change(&$0.decode) }) }
+        for case let change? in Self.loadFields.values { keys.append(key { change(&$0) }) }
+        keys.append(key { $0.decode.resampling.linearLight = true })
+        keys.append(key { $0.decode.dynamicRange = .standard })
+        keys.append(key { $0.decode.thumbnailSize = PixelSize(10, 10) })
+
+        #expect(Set(keys).count == keys.count)
+        #expect(!keys.contains("http://foo/image.png"))
+    }
+
+    @Test func `are those of the file when nothing is asked for`() {
+        let plain = CacheKey(original: "http://foo/image.png", LoadOptions())
+        #expect(plain.result == "http://foo/image.png" && plain.decoded == plain.original && plain.isOriginal)
+        #expect(key { $0.decode.thumbnailSize = .zero } == "http://foo/image.png")
+        #expect(key { $0.decode.scaleFactor = 3 } == "http://foo/image.png")
+        #expect(key { $0.scaleFactor = 2 } == "http://foo/image.png")
+        #expect(key { $0.preloadsAllFrames = true } == "http://foo/image.png")
+        #expect(key { $0.transformsAnimations = true } == "http://foo/image.png")
+    }
+
+    @Test func `are equal for equal options and for no others, over random ones`() {
+        var random = SeededRandom(7)
+        func some() -> DecodeOptions {
+            var options = DecodeOptions()
+            if Bool.random(using: &random) {
+                options.thumbnailSize = PixelSize(10, Int.random(in: 0...2, using: &random))
+            }
+            if Bool.random(using: &random) { options.limitBytes = Int.random(in: 1...2, using: &random) }
+            if options.thumbnailSize?.isEmpty ?? true {
+                options.thumbnailSize = nil
+            } else {
+                options.preservesAspectRatio = Bool.random(using: &random)
+            }
+            options.resampling.filter = ResamplingFilter.allCases.randomElement(using: &random)!
+            options.resampling.linearLight = Bool.random(using: &random)
+            options.usesEmbeddedThumbnail = Bool.random(using: &random)
+            options.appliesOrientation = Bool.random(using: &random)
+            options.convertsToSRGB = Bool.random(using: &random)
+            options.dynamicRange = [nil, .standard, .high].randomElement(using: &random)!
+            options.firstFrameOnly = Bool.random(using: &random)
+            options.typeHint = [nil, "", "a", "a,b", "a)"].randomElement(using: &random)!
+            options.fileExtensionHint = [nil, "", "a", "b"].randomElement(using: &random)!
+            for name in ["a", "b"] where Bool.random(using: &random) {
+                options.coder[name] = .integer(Int64.random(in: 0...1, using: &random))
+            }
+            return options
+        }
+        let all = (0..<3000).map { _ in some() }
+        var known: [String: DecodeOptions] = [:]
+        for options in all {
+            let key = key { $0.decode = options }
+            if let former = known[key], former != options { Issue.record("\(key): \(former), \(options)") }
+            known[key] = options
+        }
+        #expect(known.count == Set(all).count)
+    }
+
+    @Test func `hold ten sizes of one picture apart`() {
+        let keys = (490...499).map { side in key { $0.decode = .thumbnail(PixelSize(side, side)) } }
+        #expect(Set(keys).count == 10)
+        #expect(keys[0] == "http://foo/image-Thumbnail(490x490,aspect).png")
+    }
+
+    // MARK: Options of a coder
+
+    @Test func `tell the types and values of a coder's options apart`() {
+        let values: [OptionValue] = [
+            .bool(true), .bool(false), .integer(1), .integer(0), .integer(-1), .real(1), .real(0), .real(-0.0),
+            .real(0.1), .real(.infinity), .real(.nan), .real(.leastNonzeroMagnitude), .string("1"), .string("true"),
+            .string(""), .string("b1"), .bytes([]), .bytes([1]), .bytes([0, 1]),
+            .bytes([UInt8](repeating: 7, count: 40)),
+            .bytes([UInt8](repeating: 7, count: 41)), .bytes([UInt8](repeating: 8, count: 40)),
+        ]
+
+        let keys = values.map { value in key { $0.decode.coder["x"] = value } }
+
+        #expect(Set(keys).count == values.count)
+    }
+
+    @Test func `do not mind in which order options were set`() {
+        var first = CoderOptions()
+        var second = CoderOptions()
+        for number in 0..<50 {
+            first["k\(number)"] = .integer(1)
+            second["k\(49 - number)"] = .integer(1)
+        }
+        #expect(key { $0.decode.coder = first } == key { $0.decode.coder = second })
+    }
+
+    @Test(arguments: ["/", "?", "#", ",", ")", "(", ":", "=", ".", "%", "_", "-", " ", "é", "://", "\0", "\n"])
+    func `are not taken apart at a mark in a value`(_ mark: String) {
+        // What is one value of one option could be read as two options, or end the path.
+        let one = key { $0.decode.coder = ["a": .string("x\(mark)b:s1")] }
+        let two = key { $0.decode.coder = ["a": .string("x"), "b": .string("1")] }
+        let name = key { $0.decode.coder = ["a\(mark)": .string("x")] }
+        let type = key { $0.decode.typeHint = "x\(mark)y" }
+        let forced = key { $0.coder = "x\(mark)y" }
+
+        #expect(Set([one, two, name, type, forced]).count == 5)
+        for key in [one, name, type, forced] {
+            #expect(transformedKey(key, "K") == String(key.dropLast(4)) + "-K.png")
+        }
+    }
+
+    @Test func `stay short whatever is in an option`() {
+        let long = String(repeating: "x/", count: 100_000)
+        let first = key { $0.decode.coder = ["a": .string(long)] }
+        let second = key { $0.decode.coder = ["a": .string(long + "y")] }
+        #expect(first != second && first.utf8.count < 200)
+    }
+
+    // MARK: Transformers
+
+    @Test func `name the thumbnail first, and the transformer last`() {
+        var options = LoadOptions()
+        options.decode = .thumbnail(PixelSize(100, 50), preservesAspectRatio: false)
+        options.decode.appliesOrientation = true
+
+        let url = "http://u:p@foo/a.b/image.png?foo=bar#mark"
+        let key = CacheKey(original: url, options, transformer: Blur(radius: 2.5))
+
+        #expect(key.original == url)
+        #expect(
+            key.decoded == "http://u:p@foo/a.b/image-Thumbnail(100x50,stretch)-Decode(upright).png?foo=bar#mark")
+        #expect(
+            key.result
+                == "http://u:p@foo/a.b/image-Thumbnail(100x50,stretch)-Decode(upright)-Blur(2.5).png?foo=bar#mark")
+    }
+
+    @Test(arguments: [
+        ("image.png", "image-K.png"), ("image", "image-K"), (".image", ".image-K"), ("image.", "image.-K"),
+        ("Test/image.png", "Test/image-K.png"), ("http://foo/image.png", "http://foo/image-K.png"),
+        ("http://foo/image", "http://foo/image-K"), ("http://foo/.image", "http://foo/.image-K"),
+        ("http://foo/image.png?foo=bar#mark", "http://foo/image-K.png?foo=bar#mark"),
+        ("ftp://root:password@foo.com/image.png", "ftp://root:password@foo.com/image-K.png"),
+    ]) func `insert the transformer's key before the extension (T-10)`(_ original: String, _ result: String) {
+        #expect(CacheKey(original: original, LoadOptions(), transformer: Named(key: "K")).result == result)
+    }
+
+    @Test func `tell animations that are transformed from those that stay as they are`() {
+        var options = LoadOptions()
+        let still = CacheKey(original: "a.gif", options, transformer: Named(key: "K")).result
+        options.transformsAnimations = true
+        let frames = CacheKey(original: "a.gif", options, transformer: Named(key: "K")).result
+        #expect(still == "a-K.gif" && still != frames)
+    }
+
+    @Test func `take the transformer and the filter of the options before those of the manager`() {
+        var request = ImageRequest("http://foo/image.png")
+        let filter: CacheKeyFilter = { _ in "manager.png" }
+        let own = Named(key: "K")
+
+        #expect(CacheKey(request, filter: filter, transformer: own).result == "manager-K.png")
+        request.options.keyFilter = { $0 + "?own" }
+        #expect(CacheKey(request, filter: filter, transformer: own).original == "http://foo/image.png?own")
+        request.options.transformer = .none
+        #expect(CacheKey(request, filter: filter, transformer: own).isOriginal)
+        request.options.transformer = .custom(Named(key: "Own"))
+        #expect(CacheKey(request, transformer: own).result == "http://foo/image-Own.png?own")
+    }
+
+    @Test func `count the first frame of an animation as a still, in whatever way it is asked for`() {
+        let first = key { $0.decode.firstFrameOnly = true }
+        #expect(key { $0.kind = .still } == first)
+        let both = key {
+            $0.kind = .still
+            $0.decode.firstFrameOnly = true
+        }
+        #expect(both == first)
+        let animated = key {
+            $0.kind = .animated
+            $0.decode.firstFrameOnly = true
+        }
+        #expect(animated != first && animated != key { $0.kind = .animated })
+    }
+}
+
+@Suite struct `Scale of a key` {
+    @Test(arguments: [
+        ("test@2x.gif", 2), ("a@2x.png", 2), ("a@3x.png", 3), ("@2x.jpeg", 2), ("Test/image@1.5x.png", 1.5),
+        ("image@12.125x.png", 12.125), ("http://foo/image@2x.png", 2), ("http://foo/image%402x.png", 2),
+        ("https://foo/image%401.5x.png?a=b#c", 1.5), ("http://foo/a@2x.dir/image@3x.png", 3),
+        ("image@2x.min.png", 2), ("a@2x.b@3x.png", 3), ("file:///a%402x.png", 2), ("faces/anna@2x.png?v=2", 2),
+    ]) func `is the number behind the at sign (U-05)`(_ key: String, _ factor: Double) {
+        #expect(scaleFactor(ofKey: key) == factor)
+    }
+
+    @Test(arguments: [
+        // Seven characters have no room for a name, a mark and an extension.
+        "@2x.png", "a@2x.gi", "", "image.png", "imagex.png", "image2x.png", "image@x.png", "image@2x", "image@2xpng",
+        "image@-2x.png", "image@2.x.png", "image@.5x.png", "image@1.2.3x.png", "image@0x.png", "image@0.5x.png",
+        "image@ 2x.png", "image@1e3x.png", "image@123456789x.png", "image@2X.png", "image%402x.png",
+        "http://foo@2x.com/image.png", "http://a@2x.b", "http://user@2x.foo/image.png",
+        "http://foo/image.png?name=a@2x.png", "http://foo/image.png#a@2x.png", "http://foo/a@2x.dir/image.png",
+        "data:text/plain,a@2x.png", "://image@x.png",
+    ]) func `is 1 where the name says nothing that counts`(_ key: String) {
+        #expect(scaleFactor(ofKey: key) == 1)
+    }
+
+    @Test func `is overridden by what is asked for`() {
+        var options = LoadOptions()
+        #expect(options.scaleFactor(ofKey: "image@2x.png") == 2)
+        options.decode.scaleFactor = 3
+        #expect(options.scaleFactor(ofKey: "image@2x.png") == 3)
+        options.scaleFactor = 1
+        #expect(options.scaleFactor(ofKey: "image@2x.png") == 1)
+        options.scaleFactor = 0.5
+        #expect(options.scaleFactor(ofKey: "image@2x.png") == 1)
+        options.scaleFactor = .nan
+        #expect(options.scaleFactor(ofKey: "image@2x.png") == 1)
+    }
+}

@@ -1,0 +1,220 @@
+import CoderHost
+import Dispatch
+import Glibc
+import ImageModel
+import ImageProcessing
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+@Suite(.timeLimit(.minutes(40))) struct `Memory pressure` {
+    /// An alarm that a test raises.
+    private final class Alarm: PressureSource {
+        private let semaphore = DispatchSemaphore(value: 0)
+        private let isStopped = Atomic<Bool>(false)
+        private let ended = DispatchSemaphore(value: 0)
+        let kind = MemoryPressure.Watch.trigger("test")
+
+        func wait() -> Bool {
+            semaphore.wait()
+            let goesOn = !isStopped.load(ordering: .sequentiallyConsistent)
+            if !goesOn { ended.signal() }
+            return goesOn
+        }
+        func stop() {
+            isStopped.store(true, ordering: .sequentiallyConsistent)
+            semaphore.signal()
+        }
+        func raise() { semaphore.signal() }
+        /// Waits for the end of the thread's waiting.
+        func end() { ended.wait() }
+    }
+
+    private final class Clock: Sendable {
+        let time = Atomic<UInt64>(5)
+        var now: UInt64 { time.load(ordering: .relaxed) }
+    }
+
+    private func full(_ pressure: MemoryPressure?) throws -> MemoryCache {
+        let cache = MemoryCache(MemoryCacheConfiguration(), pressure: pressure)
+        for number in 0..<8 { cache.store(try CacheBench.still(), for: "\(number)", cost: 10) }
+        return cache
+    }
+
+    @Test func `lets half of the pictures go, then all, and keeps what somebody holds`() throws {
+        let pressure = MemoryPressure { nil }
+        let cache = try full(pressure)
+        let held = cache.image(for: "0")
+
+        pressure.raise()
+        #expect(cache.keys == ["0", "7", "6", "5"] && cache.statistics.cost == 40)
+        pressure.raise()
+        #expect(cache.keys.isEmpty)
+        #expect(held != nil && cache.image(for: "0") === held)
+    }
+
+    @Test func `takes an alarm long after the last one for a new shortage`() throws {
+        let clock = Clock()
+        let pressure = MemoryPressure(now: { clock.now }) { nil }
+        let levels = Mutex<[MemoryPressure.Level]>([])
+        let observation = pressure.observe { level in levels.withLock { $0.append(level) } }
+
+        for seconds in [0, 9, 9, 11, 1] as [UInt64] {
+            clock.time.add(seconds * 1_000_000_000, ordering: .relaxed)
+            pressure.raise()
+        }
+
+        #expect(levels.withLock { $0 } == [.moderate, .critical, .critical, .moderate, .critical])
+        observation.cancel()
+        pressure.raise()
+        #expect(levels.withLock { $0.count } == 5)
+    }
+
+    @Test func `has one thread for all caches, from the first that asks to the last that goes`() async throws {
+        let made = Mutex<[Alarm]>([])
+        let pressure = MemoryPressure {
+            let alarm = Alarm()
+            made.withLock { $0.append(alarm) }
+            return alarm
+        }
+        #expect(pressure.watch == nil)
+
+        var first: MemoryCache? = try full(pressure)
+        var second: MemoryCache? = try full(pressure)
+        #expect(pressure.watch == .trigger("test"))
+        #expect(made.withLock { $0.count } == 1)
+        let alarm = try #require(made.withLock { $0.first })
+
+        let isTold = DispatchSemaphore(value: 0)
+        // Added last, but whoever is told first does not matter: both have been when the next alarm is waited for.
+        let observation = pressure.observe { _ in isTold.signal() }
+        alarm.raise()
+        alarm.raise()
+        await BlockingWork.wait(isTold)
+        await BlockingWork.wait(isTold)
+        observation.cancel()
+        #expect(try #require(first).statistics.count <= 4)
+
+        first?.configuration.respondsToPressure = false
+        #expect(pressure.watch != nil)
+        second = nil
+        // The thread may still be at work on it.
+        while pressure.watch != nil { await Task.yield() }
+        await BlockingWork.run { alarm.end() }
+
+        first?.configuration.respondsToPressure = true
+        #expect(made.withLock { $0.count } == 2 && pressure.watch == .trigger("test"))
+        first = nil
+        #expect(second == nil && pressure.watch == nil)
+    }
+
+    @Test func `says when the system tells nothing`() throws {
+        let pressure = MemoryPressure { nil }
+
+        let cache = try full(pressure)
+
+        #expect(pressure.watch == .unavailable && cache.statistics.count == 8)
+    }
+
+    @Test func `says so when its source comes to an end by itself`() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.write(Array("some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n".utf8), to: "memory")
+        let pressure = MemoryPressure { PressureSampler(path, .averages, milliseconds: 1) }
+        let observation = pressure.observe { _ in }
+        #expect(pressure.watch == .samples(path))
+
+        folder.write([], to: "memory")
+        while pressure.watch != .unavailable { await Task.yield() }
+
+        observation.cancel()
+    }
+
+    @Test func `reads the averages of the kernel, or counts the events of a control group`() {
+        let text = "some avg10=7.51 avg60=1.00 avg300=0.25 total=123\nfull avg10=99.00 avg60=0.00 avg300=0.00 total=1\n"
+        #expect(PressureSampler.measure(text, .averages) == 7.51)
+        #expect(PressureSampler.measure("full avg10=1.00\n", .averages) == nil)
+        let events = "low 5\nhigh 2\nmax 3\noom 1\noom_kill 7\n"
+        #expect(PressureSampler.measure(events, .events) == 6)
+        #expect(PressureSampler.measure("nonsense", .events) == nil)
+    }
+
+    @Test func `is alarmed by averages above the same share as the kernel's alarm`() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.write(Array("some avg10=7.49 avg60=0.00\n".utf8), to: "memory")
+        let sampler = try #require(PressureSampler(path, .averages, milliseconds: 1))
+
+        async let alarm = BlockingWork.run { sampler.wait() }
+        folder.write(Array("some avg10=7.50 avg60=0.00\n".utf8), to: "next")
+        try #require(rename(folder.file("next"), path))
+
+        #expect(await alarm)
+        sampler.stop()
+        #expect(!sampler.wait())
+    }
+
+    @Test func `is alarmed by events that become more`() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.write(Array("high 2\nmax 0\n".utf8), to: "memory.events")
+        let sampler = try #require(PressureSampler(path, .events, milliseconds: 1))
+
+        let isOver = Atomic<Bool>(false)
+        async let alarm = BlockingWork.run {
+            defer { isOver.store(true, ordering: .sequentiallyConsistent) }
+            return sampler.wait()
+        }
+        // What was there when it began to wait is no news, and nobody can see when that was.
+        var count = 3
+        while !isOver.load(ordering: .sequentiallyConsistent) {
+            folder.write(Array("high \(count)\nmax 0\n".utf8), to: "next")
+            try #require(rename(folder.file("next"), path))
+            count += 1
+            await Task.yield()
+        }
+
+        #expect(await alarm)
+    }
+
+    @Test func `takes what the system has, in order`() {
+        let folder = TemporaryDirectory()
+        let missing = folder.file("missing")
+        #expect(PressurePlaces(system: missing, group: nil).source() == nil)
+        #expect(PressurePlaces(system: missing, group: missing).source() == nil)
+
+        let events = folder.write(Array("high 0\nmax 0\n".utf8), to: "memory.events")
+        #expect(PressurePlaces(system: missing, group: folder.path).source()?.kind == .samples(events))
+        let group = folder.write(Array("some avg10=0.00\n".utf8), to: "memory.pressure")
+        #expect(PressurePlaces(system: missing, group: folder.path).source()?.kind == .samples(group))
+        let system = folder.write(Array("some avg10=0.00\n".utf8), to: "memory")
+        #expect(PressurePlaces(system: system, group: folder.path).source()?.kind == .samples(system))
+        // None of these is a file that an alarm was written into.
+        #expect(readFile(system) == Array("some avg10=0.00\n".utf8))
+    }
+
+    @Test func `sets the kernel's alarm where the kernel has one, and ends its waiting`() async {
+        let path = "/proc/pressure/memory"
+        // Kernels without it, and containers that do not let it be written, have none.
+        guard let trigger = PressureTrigger(path) else { return }
+        #expect(trigger.kind == .trigger(path))
+
+        async let end: Void = BlockingWork.run { while trigger.wait() {} }
+        trigger.stop()
+
+        await end
+        #expect(!trigger.wait())
+    }
+}
+
+private func rename(_ from: String, _ to: String) -> Bool { unsafe Glibc.rename(from, to) == 0 }
+
+extension BlockingWork {
+    fileprivate static func wait(_ semaphore: DispatchSemaphore) async { await run { semaphore.wait() } }
+
+    /// The same for work that cannot fail.
+    fileprivate static func run<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: body()) }
+        }
+    }
+}

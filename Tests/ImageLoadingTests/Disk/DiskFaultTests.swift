@@ -1,0 +1,200 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+/// Whatever fails, and whenever the power goes: no wrong bytes, no acknowledged entry lost, nothing left behind.
+@Suite(.timeLimit(.minutes(40))) struct `Disk cache on a failing disk` {
+    private static let directory = "/var/cache/pictures"
+    private static let keys = (0..<6).map { "https://example.com/\($0).jpg" }
+
+    private static func content(_ random: inout SeededRandom) -> CachedData {
+        let count = [0, 1, 300, 5000].randomElement(using: &random)! + Int.random(in: 0..<100, using: &random)
+        let first = UInt8.random(in: .min ... .max, using: &random)
+        return CachedData(
+            (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0 &* 7) },
+            extended: Bool.random(using: &random) ? [first] : nil, attributes: ["number": "\(first)"])
+    }
+
+    /// What may be found under a key: at once, and after a loss of power.
+    private struct Expectation {
+        var now: Set<CachedData?> = [nil]
+        var later: Set<CachedData?> = [nil]
+
+        mutating func mayBecome(_ value: CachedData?) {
+            now.insert(value)
+            later.insert(value)
+        }
+    }
+
+    /// One life of a disk: operations at random under faults, power cuts when it dies, and a last look without faults.
+    private struct Life {
+        let disk: ModelDisk
+        let isDurable: Bool
+        var random: SeededRandom
+        var cache: DiskCache
+        var expected: [String: Expectation] = [:]
+
+        init(seed: UInt64, isDurable: Bool) {
+            random = SeededRandom(seed)
+            disk = ModelDisk(
+                seed: seed ^ 0x5EED, hasUnnamedFiles: Bool.random(using: &random),
+                hasLocks: Int.random(in: 0..<4, using: &random) > 0)
+            self.isDurable = isDurable
+            cache = Self.open(disk, isDurable)
+            for key in keys { expected[key] = Expectation() }
+        }
+
+        private static func open(_ disk: ModelDisk, _ isDurable: Bool) -> DiskCache {
+            var configuration = DiskCacheConfiguration()
+            configuration.isDurable = isDurable
+            configuration.sweepInterval = nil
+            configuration.maxAge = .seconds(-1)
+            return DiskCache(directory: directory, configuration: configuration, system: disk)
+        }
+
+        mutating func act() {
+            let key = keys.randomElement(using: &random)!
+            let before = disk.faults
+            // What was not synchronized may be gone, whatever it was.
+            if !isDurable { expected[key]!.later.insert(nil) }
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<9:
+                let value = content(&random)
+                do throws(CoderError) {
+                    try cache.store(value, for: key)
+                    expected[key] = Expectation(now: [value], later: isDurable ? [value] : expected[key]!.later)
+                    if !isDurable { expected[key]!.later.insert(value) }
+                } catch {
+                    #expect(error.code == .inputOutput && error.hint != nil)
+                    expected[key]!.mayBecome(value)
+                }
+            case 9..<11:
+                let extended = [UInt8.random(in: .min ... .max, using: &random)]
+                // Of whatever is there.
+                let changed = expected[key]!.now.compactMap { $0 }.map {
+                    CachedData($0.bytes, extended: extended, attributes: $0.attributes)
+                }
+                do throws(CoderError) {
+                    try cache.setExtendedData(extended, for: key)
+                    expected[key]!.now = Set(changed)
+                    if isDurable {
+                        expected[key]!.later = Set(changed)
+                    } else {
+                        expected[key]!.later.formUnion(changed)
+                    }
+                } catch {
+                    for value in changed { expected[key]!.mayBecome(value) }
+                }
+            case 11..<13:
+                cache.remove(key)
+                expected[key]!.mayBecome(nil)
+                if disk.faults == before { expected[key]!.now = [nil] }
+            case 13: _ = cache.prune()
+            case 14: _ = cache.verify(repair: true)
+            default:
+                let found = cache.data(for: key)
+                let isFaulty = disk.faults > before
+                let isRight = expected[key]!.now.contains(found) || found == nil && isFaulty
+                #expect(isRight, "\(key)")
+                if !isFaulty { expected[key]!.now = [found] }
+            }
+        }
+
+        /// The machine starts again, and everything is looked at.
+        mutating func losePower() {
+            disk.losePower()
+            disk.setFaults(rate: 0)
+            cache = Self.open(disk, isDurable)
+            for key in keys {
+                let found = cache.data(for: key)
+                let isRight = expected[key]!.later.contains(found)
+                #expect(isRight, "\(key) is \(found == nil ? "lost" : "wrong")")
+                expected[key] = Expectation(now: [found], later: [found])
+            }
+        }
+
+        mutating func end() {
+            disk.setFaults(rate: 0)
+            for key in keys {
+                let found = cache.data(for: key)
+                let isRight = expected[key]!.now.contains(found)
+                #expect(isRight, "\(key) is \(found == nil ? "lost" : "wrong")")
+            }
+            // Where there are no locks, nobody can tell a write that goes on from one that was left.
+            disk.wait(2 * 3600)
+            cache.prune()
+            #expect(!disk.paths().contains { EntryName.isTemporary(String($0.split(separator: "/").last!)) })
+            #expect(disk.openFiles == 0)
+            #expect(cache.verify().isSound)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `survives ten thousand faults without wrong bytes, lost entries or leftovers`(isDurable: Bool) {
+        var faults = 0
+        var deaths = 0
+        var seed: UInt64 = isDurable ? 1 : 1_000_000
+        while faults < 5000 {
+            var life = Life(seed: seed, isDurable: isDurable)
+            seed += 1
+            for _ in 0..<60 {
+                life.disk.setFaults(rate: 25)
+                life.act()
+                if life.disk.isDead {
+                    deaths += 1
+                    life.losePower()
+                }
+            }
+            life.end()
+            faults += life.disk.faults
+        }
+        #expect(deaths > 500)
+    }
+
+    @Test(arguments: [ModelDisk.Fault.noSpace, .noQuota, .inputOutput, .readOnly, .noAccess])
+    func `says what is wrong and what helps, and works again afterwards`(fault: ModelDisk.Fault) throws {
+        let disk = ModelDisk(seed: 7)
+        var configuration = DiskCacheConfiguration()
+        configuration.sweepInterval = nil
+        let cache = DiskCache(directory: Self.directory, configuration: configuration, system: disk)
+        try cache.store(CachedData([1, 2, 3]), for: "a.png")
+        #expect(cache.state == .working)
+
+        disk.setFaults(rate: 1000, [fault])
+        let error = #expect(throws: CoderError.self) { try cache.store(CachedData([4]), for: "a.png") }
+        #expect(error?.code == .inputOutput)
+        #expect(error?.message.hasPrefix("\(cache.path(for: "a.png")) cannot be written: ") == true)
+        #expect(cache.state == .degraded(try #require(error)))
+        let words: [ModelDisk.Fault: String] = [
+            .noSpace: "smaller maximum size", .noQuota: "quota", .inputOutput: "storage reports a fault",
+            .readOnly: "mounted read-only", .noAccess: "let this user write",
+        ]
+        #expect(error?.hint?.contains(words[fault]!) == true)
+        if ![.noSpace, .noQuota].contains(fault) { #expect(cache.data(for: "a.png") == nil) }
+
+        disk.setFaults(rate: 0)
+        #expect(cache.data(for: "a.png") == CachedData([1, 2, 3]))
+        try cache.store(CachedData([5]), for: "b.png")
+        #expect(cache.state == .working)
+        #expect(disk.paths().filter { !$0.hasSuffix("/.janitor") && !$0.hasSuffix("/CACHEDIR.TAG") }.count == 2)
+    }
+
+    @Test func `makes room once when the disk is full`() throws {
+        let disk = ModelDisk(seed: 8)
+        var configuration = DiskCacheConfiguration()
+        configuration.sweepInterval = nil
+        configuration.maxSize = 1 << 30
+        let cache = DiskCache(directory: Self.directory, configuration: configuration, system: disk)
+        disk.setCapacity(20_000)
+        for number in 0..<4 { try cache.store(CachedData(Array(repeating: 7, count: 4500)), for: "\(number)") }
+
+        try cache.store(CachedData(Array(repeating: 8, count: 4500)), for: "new")
+
+        #expect(cache.data(for: "new") != nil)
+        #expect((0..<4).map { cache.contains("\($0)") } == [false, false, false, true])
+        #expect(cache.state == .working)
+    }
+}

@@ -1,0 +1,116 @@
+import CoderHost
+import ImageModel
+import LoadingTestSupport
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+/// What an application sets for all transfers of a downloader.
+@Suite(.timeLimit(.minutes(40))) struct `Parts of a downloader` {
+    @Test func `count for every request, before its own (D-08, D-23, D-24, D-25)`() async throws {
+        try await withServer({ configuration in
+            configuration.credential = Credential(user: "joe", password: "open")
+            configuration.requestModifier = RequestModifiers.headers(["X-Order": "downloader"])
+            configuration.responseModifier = ResponseModifiers.headers(["X-Seen": "downloader"])
+            configuration.decryptor = Decryptors.base64
+        }) { server, downloader async throws in
+            server.on("/a") { request in
+                request.header("Authorization") == nil
+                    ? .status(401, [("WWW-Authenticate", "Basic realm=x")])
+                    : .bytes(Array("YUdWc2JHOD0=".utf8))
+            }
+            let data = try await downloader.outcome(
+                server.url("/a"),
+                options: {
+                    $0.requestModifier = { request in
+                        var request = request
+                        request.headers["X-Order", default: ""] += ", request"
+                        return request
+                    }
+                    $0.decryptor = Decryptors.base64
+                }
+            ).get()
+            #expect(data.bytes == Array("hello".utf8), "twice Base64")
+            #expect(data.response?.headers["x-seen"] == "downloader")
+            #expect(server.requests.last?.header("X-Order") == "downloader, request")
+            #expect(server.requests.last?.header("Authorization") == Credential(user: "joe", password: "open").basic)
+        }
+        try await withServer({ $0.requestModifier = { _ in nil } }) { server, downloader async throws in
+            #expect(await downloader.failure(server.url("/a"))?.code == .invalidURL && server.requests.isEmpty)
+        }
+    }
+
+    @Test func `decrypt files, data and bytes of the application, too (D-25)`() async throws {
+        let place = TemporaryDirectory()
+        let text = Array("aGVsbG8=".utf8)
+        let path = place.write(text, to: "picture")
+        let loaders: [(any ImageLoading, String)] = [
+            (FileLoader(), "file://\(path)"), (DataLoader(), "data:,aGVsbG8="), (BytesLoader(["a": text]), "a"),
+        ]
+        for (loader, url) in loaders {
+            #expect(try await loader.bytes(url) { $0.decryptor = Decryptors.base64 } == Array("hello".utf8))
+            #expect(await loader.failure(url) { $0.decryptor = { _, _ in nil } }?.code == .corrupt)
+        }
+    }
+
+    @Test func `can be switched off: resuming, redirects, cookies that were kept`() async throws {
+        try await withServer({ ($0.resumesTransfers, $0.maxRedirects) = (false, 0) }) {
+            server, downloader async throws in
+            server.on("/cut") { request in
+                let reply = Reply.ranges(pattern(1000), for: request)
+                return request.number == 1 ? reply.reset(after: 500) : reply
+            }
+            server.on("/away") { _ in .redirect(to: "/cut") }
+            server.on("/cookie") {
+                $0.header("Cookie") == nil ? Reply.bytes([0]).with("Set-Cookie", "a=1") : .bytes([1])
+            }
+            #expect(await downloader.failure(server.url("/away"))?.code == .badResponse)
+            #expect(await downloader.failure(server.url("/cut"))?.code == .transferFailed)
+            #expect(try await downloader.bytes(server.url("/cut")) == pattern(1000))
+            #expect(server.requests(to: "/cut").allSatisfy { $0.header("Range") == nil })
+
+            for expected: UInt8 in [0, 1] {
+                #expect(try await downloader.bytes(server.url("/cookie")) { $0.handlesCookies = true } == [expected])
+            }
+            downloader.removeCookies()
+            #expect(try await downloader.bytes(server.url("/cookie")) { $0.handlesCookies = true } == [0])
+        }
+    }
+
+    @Test func `end what a prefetcher is getting, which counts it as skipped (P-07)`() async throws {
+        try await withServer { server, downloader async throws in
+            server.onEverythingElse { _ in .silence }
+            let prefetcher = ImagePrefetcher(manager(downloader))
+            let token = prefetcher.prefetch(["/1", "/2", "/3"].map { server.url($0) })
+            #expect(await eventually { server.requests.count == 3 && prefetcher.runningCount == 3 })
+            downloader.cancelAll()
+            #expect(await token.value() == .init(finished: 3, skipped: 3, total: 3))
+            #expect(prefetcher.runningCount == 0)
+        }
+    }
+
+    @Test func `are asked in the order of what is urgent, also through a manager`() async throws {
+        try await withServer({ $0.maxConcurrent = 1 }) { server, downloader async throws in
+            let gate = Gate()
+            server.on("/first") { _ in .gated(picture(4, 4), after: 3, gate) }
+            server.onEverythingElse { _ in .bytes(picture(4, 4)) }
+            let manager = manager(downloader)
+            func load(_ path: String, _ priority: LoadPriority) -> ImageTask {
+                var options = LoadOptions()
+                options.priority = priority
+                return manager.load(ImageRequest(server.url(path), options))
+            }
+            let first = load("/first", .normal)
+            #expect(await eventually { server.requests.count == 1 })
+            let low = load("/low", .low)
+            #expect(await eventually { downloader.waitingCount == 1 })
+            let late = load("/late", .veryLow)
+            #expect(await eventually { downloader.waitingCount == 2 })
+            late.priority = .veryHigh
+            gate.open()
+            for task in [first, low, late] { _ = try await task.value }
+            #expect(server.requests.map(\.path) == ["/first", "/late", "/low"])
+        }
+    }
+}

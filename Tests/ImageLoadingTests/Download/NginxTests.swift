@@ -1,0 +1,132 @@
+import CoderHost
+import ImageModel
+import LoadingTestSupport
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+/// What has to work with a server that is not ours.
+@Suite(.enabled(if: Nginx.program != nil, "there is no nginx here"), .timeLimit(.minutes(40)))
+struct `Downloads from nginx` {
+    private static let photo = picture(640, 480)
+
+    private func withNginx(
+        _ change: (inout DownloaderConfiguration) -> Void = { _ in },
+        _ body: (Nginx, Downloader) async throws -> Void
+    ) async throws {
+        let downloader = try makeDownloader(change)
+        var server = try await Nginx(["photo.ppm": Self.photo])
+        defer { server.stop() }
+        // Until it listens; somebody else may have been faster to take its port.
+        while await downloader.failure(server.url("/photo.ppm"))?.code == .transferFailed {
+            try await Task.sleep(for: .milliseconds(10))
+            if let complaint = server.complaint {
+                try #require(complaint.contains("bind()"), "\(complaint)")
+                server.stop()
+                server = try await Nginx(["photo.ppm": Self.photo])
+            }
+        }
+        do {
+            try await body(server, downloader)
+        } catch {
+            await downloader.shutdown()
+            throw error
+        }
+        await downloader.shutdown()
+    }
+
+    @Test func `bring the file, and a new version of it only when there is one`() async throws {
+        try await withNginx { server, downloader async throws in
+            let manager = manager(downloader)
+            var options = LoadOptions()
+            options.refreshesCached = true
+            let url = server.url("/photo.ppm")
+            #expect(try await manager.image(url, options).data == Self.photo)
+
+            let again = try await manager.file(ImageRequest(url, options))
+            #expect(again.response?.status == 304 && again.tier == .disk)
+
+            server.write(picture(7, 5), to: "photo.ppm")
+            #expect(try await manager.image(url, options).image.size == PixelSize(7, 5))
+        }
+    }
+
+    @Test func `go on where they were cut, unless the file has changed meanwhile`() async throws {
+        try await withNginx { server, downloader async throws in
+            for hasChanged in [false, true] {
+                let url = server.url("/slow/photo.ppm?\(hasChanged)")
+                let received = Collected<Int>()
+                let task = Task { await downloader.outcome(url) { received.add($0.received) } }
+                #expect(await eventually { received.values.contains { $0 > 10_000 } })
+                task.cancel()
+                _ = await task.value
+                let other = Array(Self.photo.reversed()) + [1]
+                if hasChanged { server.write(other, to: "photo.ppm") }
+
+                let data = try await downloader.outcome(url).get()
+
+                #expect(data.bytes == (hasChanged ? other : Self.photo))
+                #expect(data.response?.status == (hasChanged ? 200 : 206))
+            }
+        }
+    }
+
+    @Test func `come in chunks and compressed, and are seen before their end`() async throws {
+        try await withNginx { server, downloader async throws in
+            let received = Collected<Int?>()
+            let bytes = try await downloader.outcome(server.url("/gzip/photo.ppm")) {
+                if !$0.source.isComplete { received.add($0.expected) }
+            } options: {
+                $0.headers = ["Accept-Encoding": "gzip"]
+            }.get().bytes
+            #expect(bytes == Self.photo)
+            #expect(!received.values.isEmpty && received.values.allSatisfy { $0 == nil })
+        }
+    }
+
+    @Test func `are let in with a password, and only with the right one`() async throws {
+        try await withNginx { server, downloader async throws in
+            let url = server.url("/secret/photo.ppm")
+            #expect(await downloader.failure(url)?.httpStatus == 401)
+            #expect(
+                await downloader.failure(url) { $0.credential = Credential(user: "joe", password: "?") }?.code
+                    == .badStatus)
+            let right = Credential(user: "joe", password: "open sesame")
+            #expect(try await downloader.bytes(url) { $0.credential = right } == Self.photo)
+        }
+    }
+
+    @Test func `follow redirects, end in a loop, and say what a status means`() async throws {
+        try await withNginx { server, downloader async throws in
+            #expect(try await downloader.bytes(server.url("/away")) == Self.photo)
+            #expect(await downloader.failure(server.url("/loop"))?.code == .badResponse)
+            #expect(await downloader.failure(server.url("/busy"))?.httpStatus == 503)
+            #expect(await downloader.failure(server.url("/none"))?.message == "the server answered 404 Not Found")
+        }
+    }
+
+    @Test func `trust a certificate that they were told to, for its own name`() async throws {
+        let names = FixedResolver(["tls.test": "127.0.0.1", "other.test": "127.0.0.1"])
+        let trusted = [Repository.fixture("server/certificate.pem")]
+        try await withNginx({ ($0.trustedCertificates, $0.resolver) = (trusted, names) }) {
+            server, downloader async throws in
+            #expect(try await downloader.bytes(server.secureURL("/photo.ppm", host: "tls.test")) == Self.photo)
+            let error = await downloader.failure(server.secureURL("/photo.ppm", host: "other.test"))
+            #expect(error?.code == .transferFailed && error?.isPassing == false)
+        }
+    }
+
+    @Test func `are right, two thousand of them, over the few connections that they may have`() async throws {
+        try await withNginx { server, downloader async throws in
+            downloader.maxConcurrent = 16
+            let wrong = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<2000 {
+                    group.addTask { await (try? downloader.bytes(server.url("/photo.ppm?\(number)"))) != Self.photo }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(wrong == 0)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+@Suite(.timeLimit(.minutes(40))) struct `Redirects` {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `are followed`(status: Int) async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/a") { _ in .redirect(to: "b?c", status: status) }
+            server.on("/b") { _ in .bytes([1]) }
+
+            let data = try await downloader.outcome(server.url("/a")).get()
+
+            #expect(data.bytes == [1])
+            #expect(data.response?.url == server.url("/b?c"))
+            #expect(data.response?.timings?.redirects == 1)
+            #expect(data.response?.timings?.requests == 2)
+        }
+    }
+
+    @Test func `end after the third`() async throws {
+        try await withServer { server, downloader async throws in
+            for step in 0..<5 { server.on("/\(step)") { _ in step == 4 ? .bytes([1]) : .redirect(to: "/\(step + 1)") } }
+
+            #expect(try await downloader.bytes(server.url("/1")) == [1])
+            #expect(await downloader.failure(server.url("/0"))?.code == .badResponse)
+        }
+    }
+
+    @Test func `end when they go in circles`() async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/a") { _ in .redirect(to: "/a") }
+
+            #expect(await downloader.failure(server.url("/a"))?.code == .badResponse)
+            #expect(server.requests.count == 4)
+        }
+    }
+
+    @Test(arguments: ["ftp://example.com/", "file:///etc/passwd", "data:image/png,a", "http://", "javascript:1"])
+    func `lead to nothing but the web`(target: String) async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/a") { _ in .redirect(to: target) }
+            #expect(await downloader.failure(server.url("/a"))?.code == .badResponse)
+        }
+    }
+
+    @Test func `without a target are answers like others`() async throws {
+        try await withServer { server, downloader async throws in
+            server.on("/a") { _ in .status(302) }
+            #expect(await downloader.failure(server.url("/a"))?.httpStatus == 302)
+        }
+    }
+
+    @Test func `take no secret to another origin`() async throws {
+        let other = try await TestServer.start()
+        other.onEverythingElse { _ in .bytes([1]) }
+        try await withServer { server, downloader async throws in
+            server.on("/far") { _ in .redirect(to: other.url("/a")) }
+            server.on("/near") { _ in .redirect(to: "/b") }
+            server.on("/b") { _ in .bytes([1]) }
+            let secrets = [
+                "Authorization": "a", "Cookie": "b", "X-Auth-Token": "c", "X-Session": "d", "Accept-Language": "e",
+            ]
+
+            _ = try await downloader.bytes(server.url("/far")) { $0.headers = secrets }
+            _ = try await downloader.bytes(server.url("/near")) { $0.headers = secrets }
+
+            let far = try #require(other.requests.first)
+            #expect(secrets.keys.sorted().map { far.header($0) } == ["e", nil, nil, nil, nil])
+            let near = try #require(server.requests(to: "/b").first)
+            #expect(secrets.keys.sorted().map { near.header($0) } == ["e", "a", "b", "c", "d"])
+        }
+        await other.stop()
+    }
+
+    @Test func `take no credential to another origin that asks for one`() async throws {
+        let other = try await TestServer.start()
+        other.onEverythingElse { _ in .status(401, [("WWW-Authenticate", "Basic")]) }
+        try await withServer { server, downloader async throws in
+            server.on("/a") { _ in .redirect(to: other.url("/a")) }
+
+            let error = await downloader.failure(server.url("/a")) {
+                $0.credential = Credential(user: "user", password: "pass")
+            }
+
+            #expect(error?.httpStatus == 401)
+            #expect(other.requests.count == 1)
+            #expect(other.requests.allSatisfy { $0.header("Authorization") == nil })
+        }
+        await other.stop()
+    }
+
+    @Test func `lead from https to http only when that is allowed`() async throws {
+        let plain = try await TestServer.start()
+        plain.onEverythingElse { _ in .bytes([1]) }
+        for isAllowed in [false, true] {
+            try await withServer(tls: true, { $0.allowsDowngrade = isAllowed }) { server, downloader async throws in
+                server.on("/a") { _ in .redirect(to: plain.url("/b")) }
+
+                let outcome = await downloader.outcome(
+                    server.url("/a"), options: { $0.allowsInvalidCertificates = true })
+
+                switch outcome {
+                case .success(let data): #expect(isAllowed && data.bytes == [1])
+                case .failure(let error): #expect(!isAllowed && error.code == .badResponse)
+                }
+            }
+        }
+        #expect(plain.requests.count == 1)
+        await plain.stop()
+    }
+}
+
+@Suite(.timeLimit(.minutes(40))) struct `Transfers over TLS` {
+    @Test(arguments: [
+        ("a.test", "a.test", true), ("a.b.test", "*.b.test", true), ("b.test", "*.b.test", false),
+        ("a.a.b.test", "*.b.test", false), ("a.test", "*.test", false), ("a.b.test", "a*.b.test", false),
+        ("a.b.test", "*", false), (".b.test", "*.b.test", false), ("a.test", "b.test", false),
+    ])
+    func `take a certificate for its names alone`(host: String, name: String, matches: Bool) {
+        #expect(PeerName.matches(host, name) == matches)
+    }
+
+    @Test func `need a certificate that is trusted`() async throws {
+        try await withServer(tls: true) { server, downloader async throws in
+            server.onEverythingElse { _ in .bytes([1]) }
+
+            let error = await downloader.failure(server.url("/a"))
+
+            #expect(error?.code == .transferFailed)
+            #expect(error?.hint != nil)
+            #expect(server.requests.isEmpty)
+            // It will not be better the next time.
+            #expect(downloader.shouldBlock("", after: try #require(error)))
+        }
+    }
+
+    @Test func `take any certificate when that is allowed, and then only`() async throws {
+        try await withServer(tls: true) { server, downloader async throws in
+            server.onEverythingElse { _ in .bytes([1]) }
+
+            #expect(try await downloader.bytes(server.url("/a")) { $0.allowsInvalidCertificates = true } == [1])
+            #expect(await downloader.failure(server.url("/a")) != nil)
+        }
+    }
+
+    @Test func `connect to the address that was looked at, and check the name that was asked for`() async throws {
+        let server = try await TestServer.start(tls: true)
+        server.onEverythingElse { _ in .bytes([1]) }
+        let downloader = try makeDownloader {
+            $0.trustedCertificates = [Repository.fixture("server/certificate.pem")]
+            $0.resolver = FixedResolver(["tls.test": "127.0.0.1", "other.test": "127.0.0.1"])
+        }
+
+        #expect(try await downloader.bytes(server.url("/a", host: "tls.test")) == [1])
+        #expect(try await downloader.bytes(server.url("/a")) == [1])
+        #expect(await downloader.failure(server.url("/a", host: "other.test"))?.code == .transferFailed)
+        #expect(server.requests.map { $0.header("Host") } == ["tls.test:\(server.port)", "127.0.0.1:\(server.port)"])
+        await downloader.shutdown()
+        await server.stop()
+    }
+}

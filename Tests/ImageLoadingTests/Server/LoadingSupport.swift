@@ -1,0 +1,113 @@
+import CoderHost
+import ImageModel
+import ImageProcessing
+import Synchronization
+import TestSupport
+
+@testable import ImageLoading
+
+/// A downloader that may ask this machine, and begins as fast as it can.
+func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }) throws(CoderError) -> Downloader {
+    var configuration = DownloaderConfiguration()
+    configuration.addresses = .withPrivate
+    configuration.rateLimit = nil
+    // A machine that is busy with other tests is no server that sends nothing; tests of that say how long.
+    (configuration.timeout, configuration.connectTimeout) = (.seconds(1800), .seconds(1800))
+    configuration.totalTimeout = nil
+    change(&configuration)
+    return try Downloader(configuration)
+}
+
+/// Gives a server and a downloader to `body`, and ends both.
+func withServer(
+    tls: Bool = false, _ change: (inout DownloaderConfiguration) -> Void = { _ in },
+    _ body: (TestServer, Downloader) async throws -> Void
+) async throws {
+    let server = try await TestServer.start(tls: tls)
+    let downloader = try makeDownloader(change)
+    do {
+        try await body(server, downloader)
+    } catch {
+        await downloader.shutdown()
+        await server.stop()
+        throw error
+    }
+    await downloader.shutdown()
+    await server.stop()
+}
+
+extension ImageLoading {
+    /// What a load comes to.
+    func outcome(
+        _ url: String, cached: CachedData? = nil, _ urgency: LoadUrgency = LoadUrgency(),
+        onProgress: @escaping @Sendable (LoadProgress) -> Void = { _ in },
+        options change: (inout LoadOptions) -> Void = { _ in }
+    ) async -> Result<LoadedData, CoderError> {
+        var options = LoadOptions()
+        change(&options)
+        do throws(CoderError) {
+            return .success(try await load(ImageRequest(url, options), cached: cached, urgency, onProgress: onProgress))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The bytes, or what went wrong.
+    func bytes(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) async throws(CoderError) -> [UInt8] {
+        try await outcome(url, options: change).get().bytes
+    }
+
+    /// What goes wrong, or nil.
+    func failure(_ url: String, _ change: (inout LoadOptions) -> Void = { _ in }) async -> CoderError? {
+        if case .failure(let error) = await outcome(url, options: change) { error } else { nil }
+    }
+}
+
+extension LoadedData {
+    var bytes: [UInt8] { if case .source(let source) = content { source.bytes(0..<source.count) } else { [] } }
+    var isNotModified: Bool { if case .notModified = content { true } else { false } }
+}
+
+/// Says what it was told.
+final class FixedResolver: NameResolver {
+    private let answers: @Sendable (_ host: String, _ call: Int) -> [IPAddress]
+    private let calls = Mutex<[String]>([])
+
+    init(_ answers: @escaping @Sendable (_ host: String, _ call: Int) -> [IPAddress]) { self.answers = answers }
+
+    convenience init(_ addresses: [String: String]) {
+        self.init { host, _ in addresses[host].flatMap { IPAddress($0) }.map { [$0] } ?? [] }
+    }
+
+    /// Names that were asked for, in order.
+    var asked: [String] { calls.withLock { $0 } }
+
+    func addresses(of host: String) async throws(CoderError) -> [IPAddress] {
+        let call = calls.withLock { calls in
+            calls.append(host)
+            return calls.count { $0 == host }
+        }
+        return answers(host, call)
+    }
+}
+
+/// Values that arrive from anywhere.
+final class Collected<Value: Sendable>: Sendable {
+    private let list = Mutex<[Value]>([])
+    var values: [Value] { list.withLock { $0 } }
+    func add(_ value: Value) { list.withLock { $0.append(value) } }
+}
+
+/// Waits until something is so; false when it never was.
+func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
+    // Minutes: the threads of all tests are those of this one, and some keep them busy.
+    let end = ContinuousClock.now + .seconds(600)
+    while ContinuousClock.now < end {
+        if condition() { return true }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return condition()
+}
+
+/// Bytes that are no picture, and each at its place.
+func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }

@@ -1,0 +1,158 @@
+import ImageModel
+import ImageProcessing
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ImageLoading
+
+@Suite struct `Shared work` {
+    private typealias Work = SharedWork<String, Int, Int>
+
+    @Test func `is done once for all who want it at the same time, and anew after that`() async throws {
+        let work = Work()
+        let runs = Count()
+        let gate = Switch()
+        for round in 1...3 {
+            gate.isOpen = false
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<50 {
+                    group.addTask {
+                        try await work.value(for: "a", LoadUrgency()) { _ in
+                            runs.add()
+                            while !gate.isOpen { await Task.yield() }
+                            return .success(7)
+                        }
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(20))
+                gate.isOpen = true
+                for try await value in group { #expect(value == 7) }
+            }
+            #expect(runs.value >= round)
+        }
+        #expect(work.count == 0)
+    }
+
+    @Test func `ends with the last who waits, and nobody joins it then`() async throws {
+        let work = Work()
+        let ended = Count()
+        let body: @Sendable (Work.Node) async -> Work.Outcome = { _ in
+            while !Task.isCancelled { await Task.yield() }
+            ended.add()
+            return .failure(CoderError(.cancelled, "the work"))
+        }
+        let waiting = (0..<5).map { _ in Task { try await work.value(for: "a", LoadUrgency(), body) } }
+        while work.count == 0 { await Task.yield() }
+        try await Task.sleep(for: .milliseconds(10))
+        for task in waiting.dropLast() { task.cancel() }
+        for task in waiting.dropLast() { #expect(await task.result.isCancelled) }
+        #expect(ended.value == 0)
+        waiting.last?.cancel()
+        // At once, although the work is still ending.
+        #expect(try await work.value(for: "a", LoadUrgency()) { _ in .success(1) } == 1)
+        #expect(await waiting[4].result.isCancelled)
+        while ended.value == 0 { await Task.yield() }
+    }
+
+    @Test func `is as urgent as its most urgent caller, as long as that one waits`() async throws {
+        let work = Work()
+        let seen = Locked<Work.Node?>(nil)
+        let body: @Sendable (Work.Node) async -> Work.Outcome = { node in
+            seen.withLock { $0 = node }
+            while !Task.isCancelled { await Task.yield() }
+            return .success(0)
+        }
+        let (low, high) = (LoadUrgency(.low), LoadUrgency(.high))
+        let first = Task { try await work.value(for: "a", low, body) }
+        while seen.withLock({ $0 }) == nil { await Task.yield() }
+        let node = try #require(seen.withLock { $0 })
+        func becomes(_ priority: LoadPriority) async { while node.urgency.priority != priority { await Task.yield() } }
+        await becomes(.low)
+        let second = Task { try await work.value(for: "a", high, body) }
+        await becomes(.high)
+        high.priority = .veryHigh
+        await becomes(.veryHigh)
+        second.cancel()
+        await becomes(.low)
+        first.cancel()
+    }
+
+    @Test func `answers everybody exactly once, whoever leaves when`() async throws {
+        let work = Work()
+        let answers = Count()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<1000 {
+                group.addTask {
+                    var random = SeededRandom(UInt64(number))
+                    let task = Task {
+                        try await work.value(for: "\(number % 7)", LoadUrgency()) { _ in
+                            for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+                            return .success(number)
+                        }
+                    }
+                    if random.next() % 2 == 0 {
+                        for _ in 0..<random.next() % 10 { await Task.yield() }
+                        task.cancel()
+                    }
+                    _ = await task.result
+                    answers.add()
+                }
+            }
+        }
+        #expect(answers.value == 1000)
+        while work.count > 0 { await Task.yield() }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate var isCancelled: Bool {
+        if case .failure(let error) = self { (error as? CoderError)?.code == .cancelled } else { false }
+    }
+}
+
+@Suite struct `A line in front of slots` {
+    private func order(_ kind: AdmissionQueue.Order, _ priorities: [LoadPriority]) async -> [Int] {
+        let line = AdmissionQueue(limit: 1, order: kind)
+        let done = Locked<[Int]>([])
+        line.isSuspended = true
+        await withTaskGroup(of: Void.self) { group in
+            for (number, priority) in priorities.enumerated() {
+                group.addTask {
+                    try? await line.run(LoadUrgency(priority)) { () async throws(CoderError) in
+                        done.withLock { $0.append(number + 1) }
+                    }
+                }
+                while line.waiting <= number { await Task.yield() }
+            }
+            line.isSuspended = false
+        }
+        return done.withLock { $0 }
+    }
+
+    @Test func `lets in the first who came, or the last (D-15)`() async {
+        let same = [LoadPriority](repeating: .normal, count: 6)
+        #expect(await order(.firstInFirstOut, same) == [1, 2, 3, 4, 5, 6])
+        #expect(await order(.lastInFirstOut, same) == [6, 5, 4, 3, 2, 1])
+    }
+
+    @Test func `lets in the most urgent before all others`() async {
+        #expect(await order(.firstInFirstOut, [.low, .normal, .veryHigh, .normal, .veryLow]) == [3, 2, 4, 1, 5])
+    }
+
+    @Test func `loses no slot to those who leave`() async throws {
+        let line = AdmissionQueue(limit: 2)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<500 {
+                group.addTask {
+                    let task = Task {
+                        try await line.run(LoadUrgency()) { () async throws(CoderError) in await Task.yield() }
+                    }
+                    if number % 2 == 0 { task.cancel() }
+                    _ = await task.result
+                }
+            }
+        }
+        #expect(line.running == 0 && line.waiting == 0)
+    }
+}
