@@ -8,7 +8,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -100,6 +102,69 @@ int host_signal(int handle, int process, int number) {
     return process > 0 ? kill(process, number) : 0;
 }
 
+/* include/uapi/linux/pidfd.h: struct pidfd_info and PIDFD_GET_INFO, since Linux 6.13. */
+struct process_info {
+    uint64_t mask;
+    uint64_t cgroup;
+    uint32_t process, group_leader, parent, others[9];
+};
+#define GET_PROCESS_INFO _IOWR(0xFF, 11, struct process_info)
+
+/* The process number behind a descriptor; HOST_HAS_ENDED, or 0 where it is none of a process or that cannot be told. */
+static int process_behind(int handle) {
+    char path[64];
+    char text[1024];
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", handle);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor >= 0 ? read(descriptor, text, sizeof text - 1) : -1;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, "\nPid:\t");
+    int process = 0;
+    if (!line || sscanf(line, "\nPid:\t%d", &process) != 1) {
+        return 0;
+    }
+    return process < 0 ? HOST_HAS_ENDED : process;
+}
+
+static int parent_by_number(int process) {
+    char path[64];
+    char text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", process);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor >= 0 ? read(descriptor, text, sizeof text - 1) : -1;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    text[length > 0 ? length : 0] = '\0';
+    /* number (name) state parent; a name may hold anything, so from its end. */
+    const char *behind = strrchr(text, ')');
+    char state;
+    int found;
+    return behind && sscanf(behind + 1, " %c %d", &state, &found) == 2 ? found : 0;
+}
+
+int host_parent(int handle) {
+    struct process_info info;
+    memset(&info, 0, sizeof info);
+    if (ioctl(handle, GET_PROCESS_INFO, &info) == 0) {
+        return (int)info.parent;
+    }
+    if (errno == ESRCH) {
+        return HOST_HAS_ENDED;
+    }
+    int process = process_behind(handle);
+    if (process <= 0) {
+        return process;
+    }
+    int found = parent_by_number(process);
+    /* A number may be given to another process; as long as the descriptor still has it, it was not. */
+    int again = process_behind(handle);
+    return again == process ? found : again;
+}
+
 int host_has_ended(int handle, int milliseconds) {
     struct pollfd entry = {.fd = handle, .events = POLLIN};
     return poll(&entry, 1, milliseconds) > 0;
@@ -171,7 +236,6 @@ int64_t host_send_packet(int socket, const void *head, size_t head_count, const 
 
 int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *descriptors, uint32_t *descriptor_count,
                             int milliseconds) {
-    *descriptor_count = 0;
     struct iovec part = {.iov_base = buffer, .iov_len = capacity};
     union {
         struct cmsghdr header;
@@ -179,6 +243,8 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
     } control;
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    /* Without room the kernel closes them, and says so. */
+    const size_t control_room = *descriptor_count > 0 ? sizeof control : 0;
     ssize_t count;
     for (;;) {
         struct pollfd entry = {.fd = socket, .events = POLLIN};
@@ -193,7 +259,7 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
             }
             return -1;
         }
-        message.msg_controllen = sizeof control;
+        message.msg_controllen = control_room;
         count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (count >= 0) {
             break;
@@ -206,11 +272,13 @@ int64_t host_receive_packet(int socket, void *buffer, size_t capacity, int *desc
             return -1;
         }
     }
+    const uint32_t room = *descriptor_count;
+    *descriptor_count = 0;
     uint32_t received = 0;
     for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
         if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SCM_RIGHTS) {
             uint32_t n = (uint32_t)((entry->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-            for (uint32_t i = 0; i < n && received < MAX_DESCRIPTORS; i++) {
+            for (uint32_t i = 0; i < n && received < room; i++) {
                 memcpy(&descriptors[received++], CMSG_DATA(entry) + i * sizeof(int), sizeof(int));
             }
         }

@@ -16,13 +16,12 @@
 
 iso_confinement confinement = {.state = {
     ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET,
-    ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET}};
+    ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET, ISO_NOT_YET}};
 
-_Static_assert(ISO_MECHANISM_COUNT == 12, "each mechanism begins as not yet in force");
+_Static_assert(ISO_MECHANISM_COUNT == 13, "each mechanism begins as not yet in force");
 
 void confine_privileges(void) {
     confinement.state[ISO_NO_NEW_PRIVILEGES] = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? ISO_IN_FORCE : errno;
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
 }
@@ -39,7 +38,28 @@ static const struct {
 };
 #define NAMESPACE_COUNT (sizeof namespaces / sizeof namespaces[0])
 
+static void write_text(const char *path, const char *text) {
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        ssize_t count = write(descriptor, text, strlen(text));
+        (void)count;
+        close(descriptor);
+    }
+}
+
+/* Without a number of its own in its user namespace the process could create no folder of a private root. */
+static void map_user(uid_t user, gid_t group) {
+    char line[64];
+    write_text("/proc/self/setgroups", "deny");
+    snprintf(line, sizeof line, "65534 %u 1", (unsigned)user);
+    write_text("/proc/self/uid_map", line);
+    snprintf(line, sizeof line, "65534 %u 1", (unsigned)group);
+    write_text("/proc/self/gid_map", line);
+}
+
 void confine_namespaces(void) {
+    const uid_t user = geteuid();
+    const gid_t group = getegid();
     int all = 0;
     for (size_t i = 0; i < NAMESPACE_COUNT; i++) {
         all |= namespaces[i].flag;
@@ -51,6 +71,9 @@ void confine_namespaces(void) {
             confinement.state[namespaces[i].mechanism] = state;
         }
     }
+    if (confinement.state[ISO_USER_NAMESPACE] == ISO_IN_FORCE) {
+        map_user(user, group);
+    }
 }
 
 void confine_capabilities(void) {
@@ -58,7 +81,7 @@ void confine_capabilities(void) {
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
     memset(none, 0, sizeof none);
     syscall(__NR_capset, &header, none);
-    /* New credentials bring back the right to be examined where the system is set up so. */
+    /* Last, because the maps of users belong to root while a process cannot be examined. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
@@ -90,7 +113,7 @@ int confine_kernel_is(int major, int minor) {
            (this_major > major || (this_major == major && this_minor >= minor));
 }
 
-void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_descriptors) {
+void confine_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_seconds, uint32_t max_descriptors) {
     confinement.state[ISO_LIMITS] = ISO_IN_FORCE;
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_FSIZE, 0, 0);
@@ -103,6 +126,9 @@ void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_desc
     if (data_bytes > 0) {
         limit(RLIMIT_DATA, data_bytes, RLIM_INFINITY);
     }
+    if (address_bytes > 0) {
+        limit(RLIMIT_AS, address_bytes, RLIM_INFINITY);
+    }
     limit(RLIMIT_CPU, cpu_seconds > 0 ? cpu_seconds : MOST_CPU_SECONDS, MOST_CPU_SECONDS);
     /* They are counted in each user namespace by itself since Linux 5.14, before that for the user as a whole. */
     if (confinement.state[ISO_USER_NAMESPACE] == ISO_IN_FORCE && confine_kernel_is(5, 14)) {
@@ -114,8 +140,8 @@ void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_desc
 
 void confine_end_of_loading(int memory_too) {
     /* A worker whose session has no limit of memory has none. */
-    static const int resources[] = {RLIMIT_CPU, RLIMIT_DATA};
-    for (size_t i = 0; i < (memory_too ? 2u : 1u); i++) {
+    static const int resources[] = {RLIMIT_CPU, RLIMIT_DATA, RLIMIT_AS};
+    for (size_t i = 0; i < (memory_too ? 3u : 1u); i++) {
         struct rlimit now;
         if (getrlimit(resources[i], &now) == 0) {
             now.rlim_cur = now.rlim_max;

@@ -23,7 +23,7 @@ void confine_namespaces(void);
 void confine_capabilities(void);
 
 /* Limits for loading: 0 = none. */
-void confine_limits(uint64_t data_bytes, uint32_t cpu_seconds, uint32_t max_descriptors);
+void confine_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_seconds, uint32_t max_descriptors);
 
 /* Whether the system is Linux of this version or a later one. */
 int confine_kernel_is(int major, int minor);

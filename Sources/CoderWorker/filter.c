@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <isolation_wire.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -172,37 +173,52 @@ static const struct {
     {__NR_setpriority, EPERM}, {__NR_mlock, EPERM},       {__NR_munlock, EPERM},      {__NR_mlockall, EPERM},
 };
 
-/* ---- loading: everything but ... ---- */
+/* ---- loading: those, and ... ---- */
 
-static const int never[] = {
-    /* other machines */
-    __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4,
-    /* other programs and processes */
-    __NR_execve, __NR_execveat, __NR_uselib, __NR_fork, __NR_vfork, __NR_ptrace, __NR_process_vm_readv,
-    __NR_process_vm_writev, __NR_process_madvise, __NR_process_mrelease, __NR_kcmp, __NR_pidfd_open, __NR_pidfd_getfd,
-    __NR_pidfd_send_signal, __NR_tkill, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_migrate_pages,
-    __NR_move_pages,
-    /* the shape of the system */
-    __NR_mount, __NR_umount2, __NR_pivot_root, __NR_chroot, __NR_setns, __NR_unshare, __NR_open_tree, __NR_move_mount,
-    __NR_fsopen, __NR_fsconfig, __NR_fsmount, __NR_fspick, __NR_mount_setattr, __NR_open_tree_attr, __NR_statmount,
-    __NR_listmount, __NR_mknod, __NR_mknodat, __NR_name_to_handle_at, __NR_open_by_handle_at, __NR_fanotify_init,
-    __NR_quotactl, __NR_quotactl_fd, __NR_acct, __NR_swapon, __NR_swapoff, __NR_reboot, __NR_kexec_load,
-    __NR_kexec_file_load, __NR_init_module, __NR_finit_module, __NR_delete_module, __NR_settimeofday,
-    __NR_clock_settime, __NR_adjtimex, __NR_clock_adjtime, __NR_sethostname, __NR_setdomainname, __NR_syslog,
-    __NR_vhangup, __NR_personality, __NR_iopl, __NR_ioperm, __NR_modify_ldt,
-    /* parts of the kernel with a history */
-    __NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_io_uring_setup, __NR_io_uring_enter, __NR_io_uring_register,
-    __NR_add_key, __NR_request_key, __NR_keyctl, __NR_vmsplice, __NR_lookup_dcookie,
-    /* what outlives the process */
-    __NR_shmget, __NR_semget, __NR_msgget, __NR_mq_open,
+/*
+ * What the dynamic loader and honest constructors call beside the above and opening. The guardian permits these calls until the host
+ * orders the seal; none of them changes a file, reaches another process or creates a kernel object that images share.
+ */
+static const int loading[] = {
+    __NR_stat, __NR_lstat, __NR_access, __NR_faccessat, __NR_faccessat2, __NR_readlink,
+    __NR_readlinkat, __NR_getcwd, __NR_getdents64, __NR_statfs, __NR_fstatfs,
 };
 
-/* What else the process that workers are forked from does. */
+/* What else the process that workers are forked from calls, before and after the seal. */
 static const int forking[] = {
-    __NR_wait4, __NR_dup2, __NR_dup3, __NR_close_range, __NR_seccomp,
-    /* The loader asks for many that are not there, and the way through the guardian is long. They open nothing. */
+    __NR_wait4,
+    /* The loader asks for many files that are not there, and the way through the guardian is long. They open nothing. */
     __NR_newfstatat, __NR_statx, __NR_alarm,
 };
+
+/* Opening is for reading only: a descriptor for writing, or a new file, is refused before the guardian is asked. */
+static void on_open(int call, int flags_argument, uint32_t action) {
+    if (call >= 0) {
+        on_call_with_bits(call, flags_argument, O_ACCMODE | O_CREAT | O_TRUNC | O_PATH, REFUSE(EACCES), action);
+    }
+}
+
+/*
+ * Descriptors 0 to 2 are /dev/null from the start to the end: a constructor that replaced one could leave there what the
+ * next image sees. Only the worker's own step, which puts a session's socket in the place of the zygote's, is allowed.
+ */
+static void on_descriptors(void) {
+    const int duplicating[] = {__NR_dup2, __NR_dup3};
+    for (size_t i = 0; i < sizeof duplicating / sizeof duplicating[0]; i++) {
+        if (duplicating[i] >= 0) {
+            on_call_with_value(duplicating[i], 1, ISO_CONTROL_DESCRIPTOR, ALLOW, TRAP);
+        }
+    }
+    const int closing[] = {__NR_close, __NR_close_range};
+    for (size_t i = 0; i < sizeof closing / sizeof closing[0]; i++) {
+        unsigned short start = open_call(closing[i]);
+        load_argument(0);
+        put(BPF_JMP | BPF_JGE | BPF_K, ISO_CONTROL_DESCRIPTOR, 1, 0);
+        answer(REFUSE(EBADF));
+        answer(ALLOW);
+        close_call(start);
+    }
+}
 
 static void on_limits(int asked) {
     unsigned short start = open_call(__NR_prlimit64);
@@ -222,20 +238,28 @@ static void on_limits(int asked) {
     }
     answer(ALLOW);
     close_call(start);
-    if (asked) {
-        on_call_with_value(__NR_setrlimit, 0, RLIMIT_CPU, ALLOW, REFUSE(EPERM));
-    }
+    on_call_with_value(__NR_setrlimit, 0, RLIMIT_CPU, ALLOW, asked ? REFUSE(EPERM) : ALLOW);
 }
 
-/* Answers ASK, where somebody is `asked`, to whatever a sealed process has no need of. */
-static void write_loading(int asked) {
-    const uint32_t later = asked ? ASK : ALLOW;
+/*
+ * Puts the calls of `loading`, new code, forks and threads to the guardian where it can be asked; where it cannot, allows
+ * them until the second filter. Everything that is on no list ends the process.
+ */
+static void write_loading(int can_ask, int may_start_threads) {
+    const uint32_t later = can_ask ? ASK : ALLOW;
     begin();
-    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
-        on_call(never[i], TRAP);
+    on_descriptors();
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+        on_call(always[i], ALLOW);
     }
-    /* A filter sees no memory, so the new call's flags are out of its sight; libraries fall back on the old one. */
-    on_call(__NR_clone3, REFUSE(ENOSYS));
+    for (size_t i = 0; i < sizeof forking / sizeof forking[0]; i++) {
+        on_call(forking[i], ALLOW);
+    }
+    on_open(__NR_open, 1, later);
+    on_open(__NR_openat, 2, later);
+    for (size_t i = 0; i < sizeof loading / sizeof loading[0]; i++) {
+        on_call(loading[i], later);
+    }
     unsigned short start = open_call(__NR_mmap);
     refuse_uncounted_memory(REFUSE(ENOMEM));
     load_argument(2);
@@ -243,10 +267,18 @@ static void write_loading(int asked) {
     answer(ALLOW);
     close_call(start);
     on_call_with_bits(__NR_mprotect, 2, PROT_EXEC, later, ALLOW);
+    /* A filter sees no memory, so the new call's flags are out of its sight; libraries fall back on the old one. */
+    on_call(__NR_clone3, REFUSE(ENOSYS));
     start = open_call(__NR_clone);
     load_argument(0);
-    when_equal(FORK_FLAGS, ALLOW);
-    when_bits(CLONE_THREAD, ALLOW);
+    when_equal(FORK_FLAGS, later);
+    when_bits(CLONE_THREAD, may_start_threads ? later : TRAP);
+    answer(TRAP);
+    close_call(start);
+    /* The second filter, and no other. */
+    start = open_call(__NR_seccomp);
+    load_argument(1);
+    when_equal(SECCOMP_FILTER_FLAG_TSYNC, ALLOW);
     answer(TRAP);
     close_call(start);
     on_call_with_value(__NR_kill, 0, (uint32_t)getpid(), ALLOW, TRAP);
@@ -257,12 +289,8 @@ static void write_loading(int asked) {
     int alone = confinement.state[ISO_PID_NAMESPACE] == ISO_IN_FORCE ||
                 confinement.state[ISO_LANDLOCK_SCOPE] == ISO_IN_FORCE;
     on_call_with_value(__NR_tgkill, 0, (uint32_t)getpid(), ALLOW, alone ? ALLOW : TRAP);
-    /* What a terminal reads is typed by somebody else. */
-    on_call_with_value(__NR_ioctl, 1, TIOCSTI, TRAP, later);
     start = open_call(__NR_prctl);
     load_argument(0);
-    when_equal(PR_SET_PTRACER, TRAP);
-    when_equal(PR_SET_MM, TRAP);
     /* The signal by which a child follows its parent, and no other. */
     put(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_PDEATHSIG, 0, 4);
     load_argument(1);
@@ -273,24 +301,19 @@ static void write_loading(int asked) {
     when_equal(PR_GET_NAME, ALLOW);
     when_equal(PR_SET_VMA, ALLOW);
     when_equal(PR_GET_TID_ADDRESS, ALLOW);
-    answer(later);
+    answer(TRAP);
     close_call(start);
-    on_limits(asked);
-    if (asked) {
-        for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
-            on_call(always[i], ALLOW);
-        }
-        for (size_t i = 0; i < sizeof forking / sizeof forking[0]; i++) {
-            on_call(forking[i], ALLOW);
-        }
+    on_limits(can_ask);
+    for (size_t i = 0; i < sizeof quietly / sizeof quietly[0]; i++) {
+        on_call(quietly[i].call, REFUSE(quietly[i].error));
     }
-    answer(later);
+    answer(TRAP);
 }
 
-int filter_loading(int can_ask) {
+int filter_loading(int can_ask, int may_start_threads) {
     int error = can_ask ? 0 : EOPNOTSUPP;
     if (can_ask) {
-        write_loading(1);
+        write_loading(1, may_start_threads);
         const unsigned flags[] = {SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0};
         for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
             int listener = install(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags[i]);
@@ -301,7 +324,7 @@ int filter_loading(int can_ask) {
             error = -listener;
         }
     }
-    write_loading(0);
+    write_loading(0, may_start_threads);
     confinement.state[ISO_SECCOMP_LOAD] = -install(0);
     confinement.state[ISO_SECCOMP_SEAL] = error;
     return -error;

@@ -4,19 +4,24 @@
 #include <errno.h>
 #include <isolation_wire.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "confinement.h"
 #include "descendants.h"
 #include "descriptors.h"
+#include "filter.h"
 #include "listener.h"
 #include "violation.h"
 #include "worker_exit.h"
@@ -67,26 +72,35 @@ static int end_child(pid_t child) {
 
 /* ---- the seal ---- */
 
+/* What the zygote hands over before any code of the plugin runs. */
+typedef struct handover_message {
+    int      error; /* why there is no listener; 0 = it comes with the message */
+    uint32_t threads;
+} handover_message;
+
 static int listener = -1;
 static int listener_error = EPROTO; /* nothing was handed over yet */
 static int is_sealed;
+static uint32_t thread_limit;
+/* Forks that the host has ordered and the zygote has not made yet. */
+static uint32_t permitted_forks;
 
-/* The listener, or why there is none. */
 static void take_over(void) {
     union {
         struct cmsghdr align;
         char space[CMSG_SPACE(sizeof(int))];
     } control;
-    int error = 0;
-    struct iovec part = {&error, sizeof error};
+    handover_message body;
+    struct iovec part = {&body, sizeof body};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
                              .msg_controllen = sizeof control};
-    if (recvmsg(handover, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == (ssize_t)sizeof error) {
+    if (recvmsg(handover, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) == (ssize_t)sizeof body) {
         struct cmsghdr *item = CMSG_FIRSTHDR(&message);
         if (item && item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS) {
             memcpy(&listener, CMSG_DATA(item), sizeof listener);
         }
-        listener_error = listener < 0 ? error : listener_begin(listener);
+        listener_error = listener < 0 ? body.error : listener_begin(listener);
+        thread_limit = body.threads;
         send(handover, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     close(handover);
@@ -101,17 +115,30 @@ static void say(uint16_t type, uint32_t sequence, void *body, size_t length) {
     sendmsg(ISO_GUARDIAN_DESCRIPTOR, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Only the soft limit, so that it can be set anew; the first filter lets nobody raise it from within. */
-static int limit_memory(pid_t child, uint64_t bytes) {
+/* Only the soft limit, so that it can be set anew; the first filter keeps the plugin from raising it from within. */
+static int limit_memory(pid_t child, int resource, uint64_t bytes) {
     struct rlimit limit;
-    if (prlimit(child, RLIMIT_DATA, NULL, &limit) != 0) {
+    if (prlimit(child, resource, NULL, &limit) != 0) {
         return errno;
     }
     limit.rlim_cur = bytes > 0 && bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    return prlimit(child, RLIMIT_DATA, &limit, NULL) == 0 ? 0 : errno;
+    return prlimit(child, resource, &limit, NULL) == 0 ? 0 : errno;
 }
 
-/* 0: whoever gives orders has gone. */
+static void seal(pid_t child, uint32_t sequence, const iso_seal *order) {
+    iso_sealed sealed = {.seal = listener_error, .zygote = child};
+    if (listener_error == 0) {
+        is_sealed = 1;
+        if (order->limits) {
+            sealed.limits = limit_memory(child, RLIMIT_DATA, order->data_bytes);
+            int failure = limit_memory(child, RLIMIT_AS, order->address_bytes);
+            sealed.limits = sealed.limits ? sealed.limits : failure;
+        }
+    }
+    say(ISO_SEALED, sequence, &sealed, sizeof sealed);
+}
+
+/* Carries out one order if there is one. 0: no more orders can come. */
 static int obey(pid_t child) {
     struct {
         iso_header header;
@@ -121,17 +148,64 @@ static int obey(pid_t child) {
     if (count <= 0) {
         return count < 0 && (errno == EAGAIN || errno == EINTR);
     }
-    if (count != (ssize_t)sizeof order || order.header.magic != ISO_MAGIC || order.header.version != ISO_VERSION ||
-        order.header.type != ISO_SEAL || order.header.length != sizeof order.seal) {
+    if (count < (ssize_t)sizeof order.header || order.header.magic != ISO_MAGIC ||
+        order.header.version != ISO_VERSION || order.header.length != (size_t)count - sizeof order.header) {
         return 0;
     }
-    iso_sealed sealed = {.seal = listener_error};
-    if (listener_error == 0) {
-        is_sealed = 1;
-        sealed.limits = order.seal.limits ? limit_memory(child, order.seal.data_bytes) : 0;
+    if (order.header.type == ISO_PERMIT && order.header.length == 0) {
+        permitted_forks++;
+        return 1;
     }
-    say(ISO_SEALED, order.header.sequence, &sealed, sizeof sealed);
-    return 1;
+    if (order.header.type == ISO_SEAL && order.header.length == sizeof order.seal) {
+        seal(child, order.header.sequence, &order.seal);
+        return 1;
+    }
+    return 0;
+}
+
+/* How often a count of threads above the limit is taken again, half a millisecond apart: one that ends is counted until
+   the kernel has removed it. */
+#define RECOUNTS 8
+
+/* Whether the process of a thread may start one more. */
+static int may_start_thread(pid_t thread) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)thread);
+    for (int i = 0; i < RECOUNTS; i++) {
+        struct stat status;
+        /* One link for each thread, and two of the folder's own. Where /proc is hidden, RLIMIT_NPROC is what is left. */
+        if (stat(path, &status) != 0 || status.st_nlink < 3 || status.st_nlink - 2 <= thread_limit) {
+            return 1;
+        }
+        struct timespec moment = {0, 500000};
+        nanosleep(&moment, NULL);
+    }
+    return 0;
+}
+
+enum { LET_THROUGH = 0, VIOLATION = -1 };
+
+/* LET_THROUGH, VIOLATION, or the errno to refuse a call with. Pointers are not looked at: what they point to may change. */
+static int judge(const listener_call *call, pid_t child, int takes_orders) {
+    if (call->number == __NR_clone && call->first != FORK_FLAGS) {
+        return may_start_thread(call->thread) ? LET_THROUGH : EAGAIN;
+    }
+    if (call->number == __NR_clone) {
+        /* The order was sent before the zygote was told to fork, but poll may have looked at its socket before that. */
+        if (permitted_forks == 0 && takes_orders) {
+            obey(child);
+        }
+        if (permitted_forks == 0) {
+            return VIOLATION;
+        }
+        permitted_forks--;
+        return LET_THROUGH;
+    }
+    if (!is_sealed) {
+        return LET_THROUGH;
+    }
+    int quiet = filter_quiet_error(call->number);
+    return quiet ? quiet : VIOLATION;
 }
 
 static _Noreturn void report(pid_t child, int call) {
@@ -197,12 +271,16 @@ static _Noreturn void guard(pid_t child, volatile int *left_behind, const sigset
             takes_orders = obey(child);
         }
         if (at[LISTENER].revents & POLLIN) {
-            int violation = listener_answer(listener, is_sealed);
-            if (violation >= 0) {
-                report(child, violation);
+            const listener_call *call = listener_receive(listener);
+            int verdict = call ? judge(call, child, takes_orders) : LET_THROUGH;
+            if (verdict == VIOLATION) {
+                report(child, call->number);
+            }
+            if (call) {
+                listener_answer(listener, verdict);
             }
         } else if (at[LISTENER].revents) {
-            /* Nobody is left who could ask. */
+            /* No process that could ask is left. */
             close(listener);
             listener = -1;
         }
@@ -264,13 +342,13 @@ void guardian_fork(void) {
     }
 }
 
-void guardian_hand_over(int descriptor) {
+void guardian_hand_over(int descriptor, uint32_t threads) {
     union {
         struct cmsghdr align;
         char space[CMSG_SPACE(sizeof(int))];
     } control;
-    int error = descriptor < 0 ? -descriptor : 0;
-    struct iovec part = {&error, sizeof error};
+    handover_message body = {descriptor < 0 ? -descriptor : 0, threads};
+    struct iovec part = {&body, sizeof body};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (descriptor >= 0) {
         memset(&control, 0, sizeof control);

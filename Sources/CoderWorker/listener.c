@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "calls.h"
-#include "filter.h"
 
 #ifndef SECCOMP_USER_NOTIF_FLAG_CONTINUE /* Linux 5.5 */
 #define SECCOMP_USER_NOTIF_FLAG_CONTINUE (1UL << 0)
@@ -43,23 +42,21 @@ int listener_begin(int descriptor) {
     return 0;
 }
 
-int listener_answer(int descriptor, int is_sealed) {
+const listener_call *listener_receive(int descriptor) {
+    static listener_call call;
     memset(&question, 0, sizeof question);
-    /* Who asked may be gone, or called away by a signal; it then asks again. */
+    /* The caller may be gone, or interrupted by a signal; it then asks again. */
     if (ioctl(descriptor, SECCOMP_IOCTL_NOTIF_RECV, &question) != 0) {
-        return -1;
+        return NULL;
     }
+    call = (listener_call){question.head.data.nr, question.head.data.args[0], (pid_t)question.head.pid};
+    return &call;
+}
+
+void listener_answer(int descriptor, int error) {
     memset(&reply, 0, sizeof reply);
     reply.head.id = question.head.id;
-    if (!is_sealed) {
-        reply.head.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    } else {
-        reply.head.error = -filter_quiet_error(question.head.data.nr);
-        /* Without an answer the call does not come back. */
-        if (reply.head.error == 0) {
-            return question.head.data.nr;
-        }
-    }
+    reply.head.flags = error == 0 ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+    reply.head.error = -error;
     ioctl(descriptor, SECCOMP_IOCTL_NOTIF_SEND, &reply);
-    return -1;
 }

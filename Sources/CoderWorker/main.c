@@ -32,6 +32,5 @@ int main(void) {
     confine_privileges();
     confine_namespaces();
     guardian_fork();
-    confine_capabilities();
     zygote_run();
 }

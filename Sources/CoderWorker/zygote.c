@@ -21,6 +21,7 @@
 #include "filter.h"
 #include "guardian.h"
 #include "plugin.h"
+#include "private_root.h"
 #include "violation.h"
 #include "wire.h"
 #include "worker.h"
@@ -87,47 +88,53 @@ static void reply_loaded(uint16_t type, const wire_message *message, iso_loaded 
 /* Everything that happens before the first byte of a plugin runs. */
 static void confine(const iso_load *load, const char *folders, size_t length, int descriptor) {
     task_folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    confine_limits(load->data_bytes, load->load_seconds, load->max_descriptors);
+    private_root(folders, length, load->path);
+    confine_capabilities();
+    confine_limits(load->data_bytes, load->address_bytes, load->load_seconds, load->max_descriptors);
     confine_files(folders, length, load->path, descriptor);
     violation_watch();
-    /* Before Linux 5.5 who is asked cannot say "go on". */
-    guardian_hand_over(filter_loading(confine_kernel_is(5, 5)));
+    /* Before Linux 5.5 the guardian cannot let a call through. */
+    int can_ask = confine_kernel_is(5, 5);
+    guardian_hand_over(filter_loading(can_ask, load->threads > 0), load->threads);
 }
 
-/* Whether something is not in force that the host insists on; afterwards a plugin's constructors would have run. */
-static int is_lacking(uint32_t needed) {
-    for (int i = 0; i < ISO_MECHANISM_COUNT; i++) {
-        /* The seal comes later; that nobody outside will hold it is known now. */
-        int is_to_come = i == ISO_SECCOMP_SEAL && confinement.state[i] == ISO_NOT_YET;
-        if ((needed >> i & 1) && confinement.state[i] != ISO_IN_FORCE && !is_to_come) {
-            return 1;
-        }
-    }
-    return 0;
-}
+/* The plugin between ISO_LOAD and ISO_START. */
+static struct {
+    iso_load load;
+    char    *folders;
+    size_t   length;
+    int      descriptor;
+} waiting_plugin;
 
 static void serve_load(wire_message *message) {
-    static iso_load load;
-    memcpy(&load, wire_body(message, sizeof load), sizeof load);
-    if (!memchr(load.path, 0, sizeof load.path) || !memchr(load.name, 0, sizeof load.name)) {
+    iso_load *load = &waiting_plugin.load;
+    memcpy(load, wire_body(message, sizeof *load), sizeof *load);
+    if (!memchr(load->path, 0, sizeof load->path) || !memchr(load->name, 0, sizeof load->name)) {
         wire_malformed();
     }
     size_t length;
-    const char *folders = folders_behind(message, sizeof load, &length);
-    int descriptor = load.path[0] ? -1 : wire_take(message, 0);
-    recording = (load.flags & ISO_FLAG_RECORD) != 0;
-    idle_seconds = load.idle_seconds;
-    prctl(PR_SET_NAME, load.name, 0, 0, 0);
-    confine(&load, folders, length, descriptor);
-    iso_loaded loaded = {.stage = ISO_STAGE_CONFINED, .error = {.size = sizeof loaded.error}};
-    if (is_lacking(load.needed)) {
-        loaded.status = CPI_UNSUPPORTED;
-        reply_loaded(ISO_LOADED, message, &loaded);
-        return;
+    const char *folders = folders_behind(message, sizeof *load, &length);
+    waiting_plugin.folders = malloc(length + 1);
+    if (!waiting_plugin.folders) {
+        worker_exit(EXIT_RESOURCES);
     }
-    /* The host has a clock of its own; this one is for a plugin that sleeps while nobody looks. */
-    alarm(load.load_seconds * 4);
-    plugin_load(&load, folders, length, descriptor, &loaded);
+    memcpy(waiting_plugin.folders, folders, length);
+    waiting_plugin.length = length;
+    waiting_plugin.descriptor = load->path[0] ? -1 : wire_take(message, 0);
+    recording = (load->flags & ISO_FLAG_RECORD) != 0;
+    idle_seconds = load->idle_seconds;
+    prctl(PR_SET_NAME, load->name, 0, 0, 0);
+    confine(load, waiting_plugin.folders, length, waiting_plugin.descriptor);
+    iso_loaded loaded = {.stage = ISO_STAGE_CONFINED, .error = {.size = sizeof loaded.error}};
+    reply_loaded(ISO_LOADED, message, &loaded);
+}
+
+static void serve_start(const wire_message *message) {
+    const iso_load *load = &waiting_plugin.load;
+    iso_loaded loaded = {.stage = ISO_STAGE_CONFINED, .error = {.size = sizeof loaded.error}};
+    /* The host has a clock of its own; this one ends a plugin that sleeps after the host is gone. */
+    alarm(load->load_seconds * 4);
+    plugin_load(load, waiting_plugin.folders, waiting_plugin.length, waiting_plugin.descriptor, &loaded);
     alarm(0);
     confine_end_of_loading(!guardian_holds);
     loaded.threads = count_threads();
@@ -266,15 +273,22 @@ static void serve_become(wire_message *message) {
 static void on_child(int number) { (void)number; }
 
 static void serve(wire_message *message, int *state) {
-    enum { FRESH, LOADED, PROBED };
+    enum { FRESH, CONFINED, LOADED, PROBED };
     switch (message->type) {
     case ISO_LOAD:
     case ISO_PROBE:
         if (*state != FRESH) {
             wire_malformed();
         }
-        *state = message->type == ISO_LOAD ? LOADED : PROBED;
+        *state = message->type == ISO_LOAD ? CONFINED : PROBED;
         (message->type == ISO_LOAD ? serve_load : serve_probe)(message);
+        return;
+    case ISO_START:
+        if (*state != CONFINED) {
+            wire_malformed();
+        }
+        *state = LOADED;
+        serve_start(message);
         return;
     case ISO_FORK:
     case ISO_BECOME:
@@ -291,10 +305,12 @@ static void serve(wire_message *message, int *state) {
 _Noreturn void zygote_run(void) {
     int state = 0;
     wire_message message;
-    /* The first message comes before the signal mask is touched: a plugin's constructors see an ordinary one. */
-    wire_receive(&message);
-    serve(&message, &state);
-    wire_drop(&message);
+    /* Loading comes before the signal mask is touched: a plugin's constructors see an ordinary one. */
+    do {
+        wire_receive(&message);
+        serve(&message, &state);
+        wire_drop(&message);
+    } while (message.type == ISO_LOAD);
     struct sigaction action = {.sa_handler = on_child};
     sigset_t blocked;
     sigset_t before;

@@ -43,7 +43,7 @@ import Testing
         #expect(try process.seal().seal == ISO_IN_FORCE)
     }
 
-    @Test(arguments: ["map_code", "make_code", "map_code_for_a_file", "make_pipe"], machines)
+    @Test(arguments: ["map_code", "make_code"], machines)
     func `ends everything when a plugin tries to`(attempt name: String, denying: String?) throws {
         let (process, _, outcome) = try attempt(name, denying: denying)
 
@@ -57,7 +57,11 @@ import Testing
         #expect(process.waitUntilNothingIsLeft())
     }
 
-    @Test(arguments: ["connect_out", "make_process", "run_program", "debug_parent"], machines)
+    @Test(
+        arguments: [
+            "connect_out", "make_process", "run_program", "debug_parent", "map_code_for_a_file", "make_pipe",
+            "replace_output", "open_by_handle", "change_mode", "change_owner", "set_attribute", "set_times", "watch_folder",
+        ], machines)
     func `is not needed where even loading may not`(attempt name: String, denying: String?) throws {
         guard case .violation = try attempt(name, denying: denying).outcome else {
             Issue.record("it was let through")
@@ -123,19 +127,51 @@ import Testing
         #expect(worker.states[ISO_SECCOMP_SEAL] == error)
     }
 
-    @Test func `runs nothing of a plugin where it is insisted on and not to be had`() throws {
+    @Test func `is reported as missing before any code of a plugin runs`() throws {
         let worker = try WorkerProcess(denying: "listener")
-        let path = try build("give_up", ["-DAT_LOAD"])
 
-        guard case .loaded(let loaded) = try worker.load(path, needed: 1 << UInt32(ISO_SECCOMP_SEAL)) else {
-            throw WorkerFailure("it was run")
+        guard case .end = try worker.load(try build("give_up", ["-DAT_LOAD"])) else {
+            throw WorkerFailure("the constructor did not run")
         }
-        #expect(loaded.facts.status == CPI_UNSUPPORTED)
+        #expect(worker.confined[ISO_SECCOMP_SEAL] == EBUSY)
     }
 
     // MARK: What is left behind
 
-    @Test(arguments: [nil, "namespaces", "namespaces,seccomp", "namespaces,pidfd"])
+    @Test(arguments: [nil, "namespaces", "namespaces,pidfd"])
+    func `permits no fork that the host has not ordered`(denying: String?) throws {
+        let process = try WorkerProcess(denying: denying)
+        guard case .end = try process.load(try build("leave_process", ["-DAT_LOAD"])) else {
+            throw WorkerFailure("it forked")
+        }
+        #expect(try process.violationBehindTheSeal() == SystemCalls.clone)
+        #expect(process.waitUntilNothingIsLeft())
+    }
+
+    @Test func `permits one fork for each order`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try build("leave_process"))
+        // The second process of the plugin is one more than was ordered.
+        let worker = try process.fork()
+        _ = try worker.openDecoder([1])
+        guard case .end = try worker.ask(ISO_READ_HEADER, bytes(of: SealedWorker.input(1))) else {
+            throw WorkerFailure("it forked")
+        }
+        #expect(try process.violationBehindTheSeal() == SystemCalls.clone)
+        #expect(process.waitUntilNothingIsLeft())
+    }
+
+    @Test func `permits as many threads as the plugin declares`() throws {
+        let process = try WorkerProcess()
+        let path = try build("start_many_threads")
+        guard case .loaded = try process.load(path, threads: 3) else { throw WorkerFailure("it was not loaded") }
+        let worker = try process.fork(threads: true)
+        _ = try worker.openDecoder([1])
+        let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(1)))
+        #expect(reply.status == CPI_OK)
+    }
+
+    @Test(arguments: ["namespaces,seccomp", "listener", "namespaces,listener"])
     func `leaves no process that a plugin has forked`(denying: String?) throws {
         for isAsked in [false, true] {
             let process = try WorkerProcess(denying: denying)

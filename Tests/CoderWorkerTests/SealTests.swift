@@ -140,8 +140,10 @@ import Testing
 /// Numbers of system calls on this machine.
 enum SystemCalls {
     #if arch(x86_64)
+        static let clone: Int32 = 56
         static let openAt = 257
     #else
+        static let clone: Int32 = 220
         static let openAt = 56
     #endif
 }

@@ -24,6 +24,11 @@ int host_signal(int handle, int process, int number);
 /* Whether the process behind a pidfd has ended, after waiting up to `milliseconds`. */
 int host_has_ended(int handle, int milliseconds);
 
+/* The number of the parent of the process behind a descriptor, as the kernel knows it: HOST_HAS_ENDED where that process
+   was reaped, 0 where the descriptor is none of a process or the parent cannot be told. */
+int host_parent(int handle);
+#define HOST_HAS_ENDED (-1)
+
 /* How a child has ended, after waiting up to `milliseconds`: its exit code, or 128 plus the number of a signal; -1 where
    it goes on or that cannot be told. The child stays to be reaped. */
 int host_ending(int process, int milliseconds);
@@ -37,8 +42,9 @@ int64_t host_send_packet(int socket, const void *_Nonnull head, size_t head_coun
                          size_t body_count, const int *_Nullable descriptors, uint32_t descriptor_count,
                          int milliseconds);
 
-/* Receives one packet after waiting up to `milliseconds`. Answers its bytes, 0 at the end; fails with EAGAIN when there
-   was none, and with EMSGSIZE when it is larger than `capacity` or has more than four descriptors, which are closed. */
+/* Receives one packet after waiting up to `milliseconds`, with as many descriptors as `descriptor_count` has room for: four
+   or none. Answers its bytes, 0 at the end; fails with EAGAIN when there was none, and with EMSGSIZE when it is larger than
+   `capacity` or has more descriptors, which are closed. */
 int64_t host_receive_packet(int socket, void *_Nonnull buffer, size_t capacity, int *_Nonnull descriptors,
                             uint32_t *_Nonnull descriptor_count, int milliseconds);
 

@@ -6,8 +6,10 @@
  * fit goes on in packets of the same type, session and sequence, of which all but the last say `more`.
  *
  *   host                                         zygote (descriptor 3; one for each plugin)
- *     ISO_LOAD  [plugin]                    -->    namespaces, limits, Landlock, first filter; dlopen, entry, init
- *                                           <--  ISO_LOADED
+ *     ISO_LOAD  [plugin]                    -->    namespaces, limits, private root, Landlock, first filter
+ *                                           <--  ISO_LOADED at ISO_STAGE_CONFINED; no code of the plugin has run
+ *     ISO_START                             -->    dlopen, entry, init
+ *                                           <--  ISO_LOADED; every failure from here on is the plugin's
  *     ISO_FORK  [session socket, shared]    -->    fork; the child seals itself with the second filter
  *                                           <--  ISO_FORKED [pidfd]
  *                                           <--  ISO_ENDED, whenever a child has ended
@@ -18,6 +20,7 @@
  *   host                                         guardian (descriptor 4; never runs anything of a plugin)
  *     ISO_SEAL                              -->    refuses from now on what only loading needs; limits memory
  *                                           <--  ISO_SEALED
+ *     ISO_PERMIT                            -->    lets the zygote fork once more; not answered
  *                                           <--  ISO_VIOLATION: behind that seal; every process ends
  *   host                                         worker (session socket; one session at a time)
  *                                           <--  ISO_READY, once, when it is sealed
@@ -61,8 +64,10 @@ typedef struct iso_header {
 #define ISO_FORK   2
 #define ISO_BECOME 3
 #define ISO_PROBE  4
+#define ISO_START  6
 /* Host to guardian. */
 #define ISO_SEAL   5
+#define ISO_PERMIT 7
 /* Control, zygote to host. */
 #define ISO_LOADED 16
 #define ISO_FORKED 17
@@ -107,10 +112,11 @@ enum {
     ISO_NETWORK_NAMESPACE,
     ISO_IPC_NAMESPACE,
     ISO_MOUNT_NAMESPACE,
+    ISO_PRIVATE_ROOT,     /* a file system with nothing but the libraries that the plugin needs */
     ISO_LANDLOCK,         /* no file but the libraries, and those only to read      */
     ISO_LANDLOCK_NETWORK, /* no TCP; since Landlock 4                               */
     ISO_LANDLOCK_SCOPE,   /* no signal and no abstract socket outside; since 6      */
-    ISO_SECCOMP_LOAD,     /* what a plugin's constructors may not do                */
+    ISO_SECCOMP_LOAD,     /* what loading needs, and nothing else                   */
     ISO_SECCOMP_SEAL,     /* the little that is left before the first input byte; what a worker says of it counts only
                              where the guardian, which no plugin can reach, has answered ISO_IN_FORCE as well */
     ISO_MECHANISM_COUNT
@@ -138,8 +144,8 @@ typedef struct iso_load {
     uint32_t load_seconds;    /* processor time that loading may take, RLIMIT_CPU; 0 = none                */
     uint32_t max_descriptors; /* RLIMIT_NOFILE                                                             */
     uint32_t idle_seconds;    /* after which a zygote without workers, or a worker without a session, ends; 0 = never */
-    uint32_t needed;          /* bits 1 << ISO_...: where one is not in force, nothing of the plugin is run, and the
-                                 answer is CPI_UNSUPPORTED at ISO_STAGE_CONFINED; the seal, which comes later, aside */
+    uint32_t threads;         /* threads that the plugin may have at one time beside the first; 0 = none           */
+    uint64_t address_bytes;   /* RLIMIT_AS while the plugin is loaded; 0 = none                            */
     char     host_version[32];
     char     name[64];        /* of the file, for messages                                                 */
     char     path[4096];      /* empty: the descriptor                                                     */
@@ -197,6 +203,9 @@ typedef struct iso_forked {
     int32_t  pid;   /* as the zygote sees it */
 } iso_forked;
 
+/* The exit code of a worker that finds no memory, no process or no shared page. */
+#define ISO_EXIT_RESOURCES 66
+
 typedef struct iso_ended {
     uint64_t worker;
     int32_t  exit_code; /* -1: by a signal */
@@ -211,14 +220,16 @@ typedef struct iso_ready {
 
 /* After ISO_LOADED and before the first fork; again before a fork with another limit of memory. There is no way back. */
 typedef struct iso_seal {
-    uint64_t data_bytes; /* RLIMIT_DATA of the zygote, and so of what it forks from now on; 0 = none */
-    uint32_t limits;     /* 1: data_bytes is to be set                                               */
+    uint64_t data_bytes;    /* RLIMIT_DATA of the zygote, and so of what it forks from now on; 0 = none */
+    uint64_t address_bytes; /* RLIMIT_AS, likewise; it bounds page tables, which RLIMIT_DATA does not count */
+    uint32_t limits;        /* 1: both limits are to be set                                             */
     uint32_t reserved;
 } iso_seal;
 
 typedef struct iso_sealed {
     int32_t seal;   /* ISO_IN_FORCE, or the errno of why it is not; a worker then limits its memory itself */
-    int32_t limits; /* the errno that setting data_bytes failed with, or 0                                 */
+    int32_t limits; /* the errno that setting the limits failed with, or 0                                 */
+    int32_t zygote; /* the zygote's process number, as the host sees it                                    */
 } iso_sealed;
 
 /* One page in memory that both map. The host writes the first part, the worker the second. */

@@ -10,6 +10,9 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The error of the call just made.
     package static var last: SystemError { SystemError(errno) }
 
+    /// Whether it may be gone the next moment: memory, processes or descriptors ran out.
+    package var isShortage: Bool { [ENOMEM, EAGAIN, EMFILE, ENFILE, ENOBUFS].contains(code) }
+
     package var description: String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)

@@ -72,7 +72,7 @@ extension Confinement {
         read(raw)
     }
 
-    /// Takes over what a worker reports.
+    /// Takes over what a process reports in which no code of a plugin has run.
     mutating func read(_ raw: iso_confinement) {
         inForce = []
         missing = []
@@ -82,7 +82,7 @@ extension Confinement {
                 let state = unsafe states.load(fromByteOffset: index * 4, as: Int32.self)
                 switch state {
                 case ISO_IN_FORCE: inForce.append(mechanism)
-                case ISO_NOT_YET: missing.append(Missing(mechanism: mechanism, reason: "not yet"))
+                case ISO_NOT_YET: missing.append(Missing(mechanism: mechanism, reason: Confinement.notYet))
                 default: missing.append(Missing(mechanism: mechanism, reason: SystemError(state).description))
                 }
             }

@@ -6,12 +6,15 @@ import Glibc
 final class ProcessHandle: @unchecked Sendable {
     /// A pidfd, or -1 on kernels that have none.
     private let descriptor: Int32
-    /// The number of a child of this process; 0 for a process that somebody else reaps.
+    /// The number of a child of this process; 0 for a worker, which its zygote reaps.
     private let child: Int32
+    /// The only process whose child may be killed through the descriptor.
+    private let zygote: Int32
 
-    /// Takes over a pidfd of a process that is no child.
-    init(descriptor: Int32) {
+    /// Takes over what a zygote has sent as the pidfd of a worker. It may be any descriptor.
+    init(descriptor: Int32, childOf zygote: Int32) {
         self.descriptor = descriptor
+        self.zygote = zygote
         child = 0
     }
 
@@ -22,6 +25,7 @@ final class ProcessHandle: @unchecked Sendable {
         if process < 0 { throw .last }
         child = process
         descriptor = handle
+        zygote = 0
     }
 
     deinit {
@@ -36,8 +40,18 @@ final class ProcessHandle: @unchecked Sendable {
 
     /// Ends the process, whatever it does.
     ///
-    /// A child is the guardian of others, runs nothing of a plugin, and takes along what a plugin has left behind.
-    func kill() { _ = host_signal(descriptor, child, child > 0 ? SIGTERM : SIGKILL) }
+    /// A child is the guardian of others, runs nothing of a plugin, and takes along what a plugin has left behind. A worker
+    /// is killed only where the kernel says that it is a child of the zygote: a plugin can send any descriptor in the place
+    /// of the right one, even that of this process.
+    ///
+    /// - Returns: Whether the process has ended or is about to; false where the descriptor is not that of a worker.
+    @discardableResult
+    func kill() -> Bool {
+        if child > 0 { return host_signal(descriptor, child, SIGTERM) == 0 }
+        let parent = host_parent(descriptor)
+        if parent == HOST_HAS_ENDED { return true }
+        return parent > 0 && parent == zygote && host_signal(descriptor, 0, SIGKILL) == 0
+    }
 
     /// How a child has ended, within half a second; nil where it goes on or that cannot be told.
     func ending() -> Zygote.Ending? {

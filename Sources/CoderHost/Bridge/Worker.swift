@@ -25,8 +25,8 @@ final class Worker: @unchecked Sendable {
     /// What the process that it was forked from can be asked, and what ends with it.
     let zygote: Zygote
     private let process: ProcessHandle?
-    /// The limit that it was forked with.
-    let dataBytes: Int
+    /// The limits that it was forked with.
+    let memory: WorkerMemory
     private(set) var confinement: Confinement
     private(set) var isUsable = true
     private(set) var sessions = 0
@@ -48,7 +48,7 @@ final class Worker: @unchecked Sendable {
 
     init(
         _ number: UInt64, _ plugin: IsolatedPlugin, _ zygote: Zygote, _ channel: WorkerChannel, _ page: SharedPage,
-        _ process: ProcessHandle?, dataBytes: Int
+        _ process: ProcessHandle?, _ memory: WorkerMemory
     ) {
         self.number = number
         self.plugin = plugin
@@ -56,7 +56,7 @@ final class Worker: @unchecked Sendable {
         self.channel = channel
         self.page = page
         self.process = process
-        self.dataBytes = dataBytes
+        self.memory = memory
         confinement = zygote.confinement
     }
 
@@ -65,7 +65,7 @@ final class Worker: @unchecked Sendable {
     /// Ends the process.
     func end() {
         isUsable = false
-        if let process { process.kill() } else { zygote.end() }
+        if process?.kill() != true { zygote.end() }
     }
 
     /// Waits until the process is sealed.
@@ -76,8 +76,7 @@ final class Worker: @unchecked Sendable {
             case .nothing: continue
             case .packet where channel.header.type == UInt16(ISO_READY):
                 guard let ready = channel.load(iso_ready.self) else { throw breach("a short packet") }
-                confinement.read(ready.confinement)
-                confinement.hold(zygote.sealFailure)
+                confinement.seal(Confinement(ready.confinement))
                 return
             case .packet, .damaged: throw breach("it did not say that it is ready")
             case .end: throw crash()

@@ -9,6 +9,7 @@ import Glibc
 // Sendable because: whoever holds a channel uses it alone.
 @safe final class WorkerChannel: @unchecked Sendable {
     let descriptor: Int32
+    private let takesDescriptors: Bool
     private let buffer: UnsafeMutableRawPointer
     /// The packet received last.
     private(set) var header = iso_header()
@@ -23,8 +24,12 @@ import Glibc
     static let bodyLimit = Int(ISO_PACKET_LIMIT) - headerBytes
 
     /// Takes over a descriptor.
-    init(descriptor: Int32) {
+    ///
+    /// - Parameter takesDescriptors: Whether packets may bring some; where not, the kernel closes them and the packet counts
+    ///   as damaged.
+    init(descriptor: Int32, takesDescriptors: Bool = true) {
         self.descriptor = descriptor
+        self.takesDescriptors = takesDescriptors
         unsafe buffer = .allocate(byteCount: Int(ISO_PACKET_LIMIT), alignment: 16)
     }
 
@@ -69,7 +74,7 @@ import Glibc
     func receive(milliseconds: Int32) -> Arrival {
         closeDescriptors()
         var received: [Int32] = [-1, -1, -1, -1]
-        var number: UInt32 = 0
+        var number: UInt32 = takesDescriptors ? UInt32(received.count) : 0
         let count = unsafe host_receive_packet(
             descriptor, buffer, Int(ISO_PACKET_LIMIT), &received, &number, milliseconds)
         if count < 0 { return errno == EAGAIN ? .nothing : errno == EMSGSIZE ? .damaged : .end }

@@ -13,10 +13,11 @@ struct WorkerPlugin {
     /// - Parameters:
     ///   - path: where the file stands, with no `descriptor`.
     ///   - folders: those the loader may read.
+    ///   - threads: How many the plugin may have at one time, beside the first.
     ///   - idleSeconds: after which a process that nobody asks anything ends by itself.
     init(
         name: String, descriptor: Int32?, path: String, folders: [String], idleSeconds: Int, records: Bool = false,
-        needed: Set<Confinement.Group> = []
+        threads: Int = 0, needed: Set<Confinement.Group> = []
     ) {
         self.descriptor = descriptor
         self.needed = needed
@@ -24,12 +25,10 @@ struct WorkerPlugin {
         load.flags = records ? ISO_FLAG_RECORD : 0
         load.host_minor = UInt32(CPI_ABI_MINOR)
         load.data_bytes = 1 << 30
+        load.address_bytes = 16 << 30
+        load.threads = UInt32(clamping: threads)
         load.load_seconds = 10
         load.max_descriptors = 64
-        for (index, mechanism) in Confinement.Mechanism.allCases.enumerated()
-        where needed.contains(mechanism.group) && !mechanism.isRefinement {
-            load.needed |= 1 << UInt32(index)
-        }
         load.idle_seconds = UInt32(clamping: idleSeconds)
         setWireText(&load.host_version, coderHostVersion)
         setWireText(&load.name, name)

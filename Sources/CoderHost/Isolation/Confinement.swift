@@ -11,6 +11,7 @@ public struct Confinement: Sendable, Hashable {
         case networkNamespace = "network-namespace"
         case ipcNamespace = "ipc-namespace"
         case mountNamespace = "mount-namespace"
+        case privateRoot = "private-root"
         case landlock
         case landlockNetwork = "landlock-network"
         case landlockScope = "landlock-scope"
@@ -20,14 +21,15 @@ public struct Confinement: Sendable, Hashable {
         public var group: Group {
             switch self {
             case .noNewPrivileges, .limits: .limits
-            case .userNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .mountNamespace: .namespaces
+            case .userNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .mountNamespace, .privateRoot:
+                .namespaces
             case .landlock, .landlockNetwork, .landlockScope: .landlock
             case .seccompLoad, .seccompSeal: .seccomp
             }
         }
 
-        /// Whether an older kernel that is otherwise fine may lack it: what it adds, others of the list hold, too.
-        var isRefinement: Bool { self == .landlockNetwork || self == .landlockScope }
+        /// Whether a system may lack it that is otherwise complete: other mechanisms hold what it holds, too.
+        var isRefinement: Bool { self == .landlockNetwork || self == .landlockScope || self == .privateRoot }
 
         /// What it keeps a plugin from.
         public var purpose: String {
@@ -39,10 +41,11 @@ public struct Confinement: Sendable, Hashable {
             case .networkNamespace: "reaching any network"
             case .ipcNamespace: "reaching shared memory and queues of others"
             case .mountNamespace: "changing what is mounted"
+            case .privateRoot: "reaching any file but the libraries it needs by a path"
             case .landlock: "opening any file but the libraries it needs"
             case .landlockNetwork: "TCP connections"
             case .landlockScope: "signals and abstract sockets to the outside"
-            case .seccompLoad: "sockets, programs, tracing and the like while it is loaded"
+            case .seccompLoad: "all system calls but those that loading needs"
             case .seccompSeal: "all but a few system calls before it sees the first byte"
             }
         }
@@ -59,6 +62,9 @@ public struct Confinement: Sendable, Hashable {
         /// What the system said, for example `Operation not permitted`.
         public var reason: String
     }
+
+    /// The reason of a mechanism that comes later.
+    static let notYet = "not yet"
 
     public var inForce: [Mechanism] = []
     public var missing: [Missing] = []

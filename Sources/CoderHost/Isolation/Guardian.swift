@@ -6,8 +6,10 @@ import ImageProcessing
 struct Guardian {
     private let channel: WorkerChannel
     private var sequence: UInt32 = 0
-    /// The limit of memory that was set last.
-    private var dataBytes: UInt64?
+    /// The limits of memory that were set last.
+    private var memory: WorkerMemory?
+    /// The zygote's process number, as its parent, the guardian, knows it; 0 until the guardian has answered.
+    private(set) var zygote: Int32 = 0
 
     /// Takes over a descriptor.
     init(_ descriptor: Int32) { channel = WorkerChannel(descriptor: descriptor) }
@@ -15,18 +17,29 @@ struct Guardian {
     /// Has everything refused from now on that only loading a plugin needs.
     ///
     /// - Returns: why it cannot do that; nil where it does.
-    func seal() throws(GuardianFailure) -> SystemError? {
+    mutating func seal() throws(GuardianFailure) -> SystemError? {
         let answer = try ask(iso_seal(), 0)
+        zygote = answer.zygote
         return answer.seal == ISO_IN_FORCE ? nil : SystemError(answer.seal)
     }
 
-    /// Has memory limited for what is forked from now on; 0 for no limit.
-    mutating func limit(_ dataBytes: UInt64) throws(GuardianFailure) {
-        if self.dataBytes == dataBytes { return }
+    /// Limits the memory of what is forked from now on.
+    mutating func limit(_ memory: WorkerMemory) throws(GuardianFailure) {
+        if self.memory == memory { return }
         sequence &+= 1
+        let order = iso_seal(
+            data_bytes: UInt64(clamping: memory.dataBytes), address_bytes: UInt64(clamping: memory.addressBytes),
+            limits: 1, reserved: 0)
         // That a limit cannot be set is what the worker has found out about limits as well, and reports.
-        _ = try ask(iso_seal(data_bytes: dataBytes, limits: 1, reserved: 0), sequence)
-        self.dataBytes = dataBytes
+        _ = try ask(order, sequence)
+        self.memory = memory
+    }
+
+    /// Permits one more fork; false where the guardian is gone.
+    func permitFork() -> Bool {
+        var header = iso_header()
+        header.type = UInt16(ISO_PERMIT)
+        return channel.send(header, RawSpan(), milliseconds: 1000) == .sent
     }
 
     private func ask(_ order: iso_seal, _ sequence: UInt32) throws(GuardianFailure) -> iso_sealed {
@@ -62,11 +75,24 @@ struct GuardianFailure: Error {
 }
 
 extension Confinement {
-    /// Takes back what a worker says of its seal where nobody outside holds it: a plugin may have said that.
+    /// Notes that the seal is not held from outside, if that is so.
     mutating func hold(_ failure: SystemError?) {
-        guard let failure else { return }
-        inForce.removeAll { $0 == .seccompSeal }
         missing.removeAll { $0.mechanism == .seccompSeal }
-        missing.append(Missing(mechanism: .seccompSeal, reason: failure.description))
+        inForce.removeAll { $0 == .seccompSeal }
+        missing.append(
+            Missing(mechanism: .seccompSeal, reason: failure?.description ?? Confinement.notYet))
+    }
+
+    /// Adds what a worker reports of itself. Code of a plugin ran in its process, so the report can only take away; the
+    /// seal is in force where both the guardian and the worker say so.
+    mutating func seal(_ report: Confinement) {
+        if let index = missing.firstIndex(where: { $0.mechanism == .seccompSeal && $0.reason == Confinement.notYet }) {
+            missing.remove(at: index)
+            inForce.append(.seccompSeal)
+        }
+        for lack in report.missing where inForce.contains(lack.mechanism) {
+            inForce.removeAll { $0 == lack.mechanism }
+            missing.append(lack)
+        }
     }
 }

@@ -22,6 +22,7 @@ final class IsolatedPlugin: Sendable {
     private let sealed: SealedPlugin
     private let policy: IsolationPolicy
     private let quarantine: Quarantine
+    private let sandbox: SandboxAvailability
     private let program: String
     private let state = Mutex(State())
     /// Held while a zygote is started.
@@ -30,12 +31,14 @@ final class IsolatedPlugin: Sendable {
     private static let nextWorker = Atomic<UInt64>(1)
 
     init(
-        _ record: PluginRecord, _ policy: IsolationPolicy, _ quarantine: Quarantine, program: String
+        _ record: PluginRecord, _ policy: IsolationPolicy, _ quarantine: Quarantine, _ sandbox: SandboxAvailability,
+        program: String
     ) throws(PluginRefusal) {
         sealed = try SealedPlugin(record)
         self.record = sealed.record
         self.policy = policy
         self.quarantine = quarantine
+        self.sandbox = sandbox
         self.program = program
         surfaces = SharedSurfaces(clearsUsed: policy.reuse == .fresh)
     }
@@ -52,38 +55,40 @@ final class IsolatedPlugin: Sendable {
     /// - Throws: `.pluginRefused`, `.isolationUnavailable`, `.pluginCrashed`.
     func lease(_ context: SessionContext) throws(CoderError) -> Worker {
         if case .refused(let status) = quarantine.admit(record, sealed.hash) { throw record.refusal(status) }
-        let dataBytes = Self.dataBytes(context.limits)
+        let memory = WorkerMemory(context.limits, threads: threads)
         while let idle = state.withLock({ state in
-            state.idle.lastIndex { $0.dataBytes == dataBytes }.map { state.idle.remove(at: $0) }
+            state.idle.lastIndex { $0.memory == memory }.map { state.idle.remove(at: $0) }
         }) {
             if idle.isStillThere {
                 idle.beginSession()
                 return idle
             }
         }
-        // A zygote that has idled out, or that somebody killed, is started again once.
+        // A zygote that has idled out, or that was killed from outside, is started again once.
         do throws(ZygoteFailure) {
-            return try fork(context, dataBytes)
+            return try fork(context, memory)
         } catch {
             guard case .gone = error else { throw self.error(error) }
         }
         do throws(ZygoteFailure) {
-            return try fork(context, dataBytes)
+            return try fork(context, memory)
         } catch {
             throw self.error(error)
         }
     }
 
-    private func fork(_ context: SessionContext, _ dataBytes: Int) throws(ZygoteFailure) -> Worker {
+    /// Threads that the plugin declares to have at one time, beside the first.
+    private var threads: Int { max(0, record.manifest?.threads ?? 0) }
+
+    private func fork(_ context: SessionContext, _ memory: WorkerMemory) throws(ZygoteFailure) -> Worker {
         let zygote = try self.zygote(context)
         let seconds = context.limits.maxMilliseconds == 0 ? 0 : context.limits.maxMilliseconds / 1000 + 2
-        let mayThread = (record.manifest?.threads ?? 0) > 0
         let worker = try zygote.fork(
-            Self.nextWorker.add(1, ordering: .relaxed).oldValue, of: self, dataBytes: dataBytes,
+            Self.nextWorker.add(1, ordering: .relaxed).oldValue, of: self, memory: memory,
             // The time of all threads together, and of all sessions.
             seconds: min(seconds, 1 << 20) * min(1024, max(1, context.limits.maxThreads))
                 * min(1 << 20, policy.reuse.sessions),
-            threads: mayThread)
+            threads: threads > 0)
         if zygote.isAlone { state.withLock { $0.zygote = nil } }
         do throws(CoderError) {
             try worker.awaitReady()
@@ -92,11 +97,6 @@ final class IsolatedPlugin: Sendable {
         }
         worker.beginSession()
         return worker
-    }
-
-    /// Memory of its own that a worker may take: what the limits allow, and as much again for what a library wastes.
-    private static func dataBytes(_ limits: DecodeLimits) -> Int {
-        limits.maxDecodedBytes == 0 ? 0 : min(limits.maxDecodedBytes, 1 << 60) * 2 + 512 << 20
     }
 
     /// Takes a worker back: for the next session, or to its end.
@@ -144,9 +144,10 @@ final class IsolatedPlugin: Sendable {
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
             folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds,
-            records: policy.recordsRefusals, needed: policy.mode == .require ? policy.needed : [])
+            records: policy.recordsRefusals, threads: threads,
+            needed: policy.mode == .require ? policy.needed : [])
         do throws(ZygoteFailure) {
-            let zygote = try Zygote(program, message, context)
+            let zygote = try Zygote(program, message, sandbox, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(record.refusal(error.status)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))
@@ -162,6 +163,9 @@ final class IsolatedPlugin: Sendable {
                     CoderError(
                         .pluginCrashed, "\(record.fileName) cannot be used: \(how)",
                         hint: "remove it, or replace it by a build that works"))
+            case .absent(let why):
+                sandbox.note(.absent(why))
+                throw error
             default: throw error
             }
         }
@@ -196,13 +200,11 @@ final class IsolatedPlugin: Sendable {
     private func error(_ failure: ZygoteFailure) -> CoderError {
         switch failure {
         case .failed(let error): error
-        case .unavailable(let why):
+        case .absent(let why), .shortage(let why):
             CoderError(.isolationUnavailable, "no sandbox: \(why)", hint: "see coderhost doctor isolation")
         case .crashed(let how, _): misbehaved(how)
         case .refused(let loaded): record.refusal(Self.refusal(loaded, record).status)
-        case .gone:
-            CoderError(
-                .isolationUnavailable, "no sandbox: its process ended twice", hint: "see coderhost doctor isolation")
+        case .gone: misbehaved("its process ended twice")
         }
     }
 

@@ -14,8 +14,7 @@ final class Isolation: Sendable {
     private let catalogue: @Sendable () -> [HostConfiguration.KnownPlugin]
     /// The worker's program, once it was looked for.
     private let worker = Mutex<String?>(nil)
-    /// Whether there was a worker before: what there is none for now is a shortage, not a machine without.
-    let hasWorked = Atomic<Bool>(false)
+    let sandbox = SandboxAvailability()
     let slots: WorkerSlots
 
     /// - Parameter catalogue: this host's own plugins; none stands for all that are in its installation's folder.
@@ -73,7 +72,7 @@ final class Isolation: Sendable {
         guard let identity = record.identity else { return .failure(PluginRefusal(record.status)) }
         if let known = plugins.withLock({ $0[identity] }) { return .success(known) }
         do throws(PluginRefusal) {
-            let fresh = try IsolatedPlugin(record, policy, quarantine, program: program)
+            let fresh = try IsolatedPlugin(record, policy, quarantine, sandbox, program: program)
             let (used, replaced) = plugins.withLock { plugins -> (IsolatedPlugin, [IsolatedPlugin]) in
                 if let known = plugins[identity] { return (known, []) }
                 // The file was another one before.
@@ -108,6 +107,7 @@ final class Isolation: Sendable {
             return worker
         }
         if let found { return found }
+        sandbox.note(.absent("there is no coderhost-worker"))
         throw CoderError(
             .isolationUnavailable, "no sandbox: there is no coderhost-worker",
             hint: "install it beside coderhost, or name it in CODERHOST_WORKER")
@@ -123,7 +123,7 @@ final class Isolation: Sendable {
         } catch {
             let why =
                 switch error {
-                case .unavailable(let why), .crashed(let why, _): why
+                case .absent(let why), .shortage(let why), .crashed(let why, _): why
                 case .failed(let error): error.message
                 case .refused, .gone: "it ended"
                 }

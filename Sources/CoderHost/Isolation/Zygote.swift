@@ -5,7 +5,10 @@ import ImageModel
 import ImageProcessing
 import Synchronization
 
-/// A confined process that has loaded one plugin and forks a worker for whoever asks.
+/// A confined process that has loaded one plugin and forks workers.
+///
+/// It starts in two steps. Before `ISO_START` no code of the plugin has run, so a failure says something about the system;
+/// from then on every failure is the plugin's.
 ///
 /// - Concurrency: any thread; requests are served one at a time.
 final class Zygote: Sendable {
@@ -37,6 +40,7 @@ final class Zygote: Sendable {
 
     private let state: Mutex<State>
     private let process: ProcessHandle
+    /// What held the process back before any code of the plugin ran.
     let confinement: Confinement
     /// Why the seal is not held from outside the process that ran the plugin's code; nil where it is.
     let sealFailure: SystemError?
@@ -51,15 +55,19 @@ final class Zygote: Sendable {
     /// Starts the program and loads a plugin in it; waits until that is done.
     ///
     /// - Parameters:
-    ///   - plugin: nil asks what confinement there is, and loads nothing.
-    ///   - context: of the session that waits for it, whose time may be shorter.
-    init(_ program: String, _ plugin: WorkerPlugin?, _ context: SessionContext? = nil) throws(ZygoteFailure) {
+    ///   - plugin: The plugin to load; nil loads none and only finds out what holds the process back.
+    ///   - sandbox: Learns whether this system can confine a process, before any code of the plugin runs.
+    ///   - context: The session that waits, whose time may be shorter than what loading may take.
+    init(
+        _ program: String, _ plugin: WorkerPlugin?, _ sandbox: SandboxAvailability = SandboxAvailability(),
+        _ context: SessionContext? = nil
+    ) throws(ZygoteFailure) {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
-            throw .unavailable("no socket for a worker: \(error)")
+            throw .shortage("no socket for a worker: \(error)")
         }
         let channel = WorkerChannel(descriptor: pair.own)
-        let guardian: Guardian
+        var guardian: Guardian
         do throws(SystemError) {
             // As long as it is open here, the other end would not be seen to end.
             defer { close(pair.theirs) }
@@ -68,7 +76,8 @@ final class Zygote: Sendable {
             guardian = Guardian(orders.own)
             process = try ProcessHandle(starting: program, socket: pair.theirs, guardian: orders.theirs)
         } catch {
-            throw .unavailable("\(program) cannot be started: \(error)")
+            let why = "\(program) cannot be started: \(error)"
+            throw error.isShortage ? .shortage(why) : .absent(why)
         }
         var header = iso_header()
         header.type = UInt16(plugin == nil ? ISO_PROBE : ISO_LOAD)
@@ -76,28 +85,35 @@ final class Zygote: Sendable {
         let sent = body.withSpan { body in
             channel.send(header, body, descriptors: plugin?.descriptor.map { [$0] } ?? [], milliseconds: 1000)
         }
-        guard sent == .sent else { throw .unavailable("\(program) ended at once") }
-        let loaded = try Self.awaitLoaded(channel, process, context)
+        guard sent == .sent else { throw .absent("\(program) ended at once") }
+        var loaded = try Self.awaitLoaded(channel, process, context, isStarted: false)
+        sandbox.note(.present)
+        var confinement = Confinement(loaded.confinement)
+        if let plugin {
+            // The seal comes last; that it cannot be had is known already.
+            confinement.missing.removeAll { $0.mechanism == .seccompSeal && $0.reason == Confinement.notYet }
+            if let error = confinement.shortfall(plugin.needed) { throw .failed(error) }
+            header.type = UInt16(ISO_START)
+            guard channel.send(header, RawSpan(), milliseconds: 1000) == .sent else { throw .gone }
+            loaded = try Self.awaitLoaded(channel, process, context, isStarted: true)
+        }
         do throws(GuardianFailure) {
             sealFailure = try guardian.seal()
         } catch {
             throw Self.failure(error.call.map { .violation($0) } ?? process.ending())
         }
-        var confinement = Confinement(loaded.confinement)
         confinement.hold(sealFailure)
+        if plugin == nil { confinement.seal(Confinement(loaded.confinement)) }
         self.confinement = confinement
-        if let plugin, loaded.status == CPI_UNSUPPORTED, loaded.stage == UInt32(ISO_STAGE_CONFINED) {
-            if sealFailure == nil { confinement.missing.removeAll { $0.mechanism == .seccompSeal } }
-            if let error = confinement.shortfall(plugin.needed) { throw .failed(error) }
-        }
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
         isAlone = loaded.threads > 1
         state = Mutex(State(channel: channel, guardian: guardian))
     }
 
+    /// - Parameter isStarted: Whether code of the plugin may have run.
     private static func awaitLoaded(
-        _ channel: WorkerChannel, _ process: ProcessHandle, _ context: SessionContext?
+        _ channel: WorkerChannel, _ process: ProcessHandle, _ context: SessionContext?, isStarted: Bool
     ) throws(ZygoteFailure) -> iso_loaded {
         let end = monotonicNow() + UInt64(loadMilliseconds) * 1_000_000
         while monotonicNow() < end {
@@ -105,7 +121,7 @@ final class Zygote: Sendable {
             case .nothing:
                 do throws(CoderError) { try context?.checkCancellation() } catch { throw .failed(error) }
                 continue
-            case .end: throw failure(process.ending())
+            case .end: throw isStarted ? failure(process.ending()) : failureToConfine(process.ending())
             case .damaged: throw .crashed("it sent a packet that is none", .violation)
             case .packet: break
             }
@@ -122,14 +138,27 @@ final class Zygote: Sendable {
             default: throw .crashed("it sent a packet of kind \(channel.header.type)", .violation)
             }
         }
-        throw .crashed("loading it took longer than \(loadMilliseconds / 1000) s", .hang)
+        let seconds = loadMilliseconds / 1000
+        throw isStarted
+            ? .crashed("loading it took longer than \(seconds) s", .hang)
+            : .shortage("a worker was not confined within \(seconds) s")
     }
 
-    /// Why a process that was to load a plugin is gone.
+    /// Why a process ended before any code of a plugin ran.
+    private static func failureToConfine(_ ending: Ending?) -> ZygoteFailure {
+        switch ending {
+        case .exit(Int32(ISO_EXIT_RESOURCES)): .shortage("there is no memory or no process left for a worker")
+        // Only the system or a person ends a process that way.
+        case .signal(SIGKILL): .gone
+        case .signal, .exit, .violation: .absent("the worker \(ending!.text) before it was confined")
+        case .unknown, nil: .shortage("a worker ended before it was confined")
+        }
+    }
+
+    /// Why a process ended in which code of the plugin ran.
     private static func failure(_ ending: Ending?) -> ZygoteFailure {
         switch ending {
-        case .exit(66): .unavailable("there is no memory or no process left for a worker")
-        // Nobody but the system or a person ends a process that way.
+        // Only the system or a person ends a process that way; the plugin cannot reach the guardian.
         case .signal(SIGKILL): .gone
         case .signal(SIGSYS):
             .crashed(
@@ -162,32 +191,36 @@ final class Zygote: Sendable {
     ///
     /// - Throws: what is missing when there can be none; the caller may try with a new zygote.
     func fork(
-        _ number: UInt64, of plugin: IsolatedPlugin, dataBytes: Int, seconds: Int, threads: Bool
+        _ number: UInt64, of plugin: IsolatedPlugin, memory: WorkerMemory, seconds: Int, threads: Bool
     ) throws(ZygoteFailure) -> Worker {
-        guard let page = SharedPage() else { throw .unavailable("no memory for a worker: \(SystemError.last)") }
+        guard let page = SharedPage() else { throw .shortage("no memory for a worker: \(SystemError.last)") }
         var request = iso_fork()
         request.worker = number
-        request.data_bytes = UInt64(clamping: dataBytes)
+        request.data_bytes = UInt64(clamping: memory.dataBytes)
         request.cpu_seconds = UInt32(clamping: seconds)
         request.threads = threads || isAlone ? 1 : 0
-        if isAlone { return try become(request, plugin, page, dataBytes) }
+        if isAlone { return try become(request, plugin, page, memory) }
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
-            throw .unavailable("no socket for a worker: \(error)")
+            throw .shortage("no socket for a worker: \(error)")
         }
-        let channel = WorkerChannel(descriptor: pair.own)
+        let channel = WorkerChannel(descriptor: pair.own, takesDescriptors: false)
         defer { close(pair.theirs) }
         let handle = try state.withLock { state throws(ZygoteFailure) -> ProcessHandle? in
-            try Self.forked(&state, request, [pair.theirs, page.descriptor])
+            try Self.forked(&state, request, memory, [pair.theirs, page.descriptor])
         }
-        return Worker(number, plugin, self, channel, page, handle, dataBytes: dataBytes)
+        return Worker(number, plugin, self, channel, page, handle, memory)
     }
 
     private static func forked(
-        _ state: inout State, _ request: iso_fork, _ descriptors: [Int32]
+        _ state: inout State, _ request: iso_fork, _ memory: WorkerMemory, _ descriptors: [Int32]
     ) throws(ZygoteFailure) -> ProcessHandle? {
         guard state.isUsable else { throw .gone }
-        try limit(&state, request.data_bytes)
+        try limit(&state, memory)
+        guard state.guardian.permitFork() else {
+            state.isUsable = false
+            throw .gone
+        }
         state.sequence &+= 1
         var header = iso_header()
         header.type = UInt16(ISO_FORK)
@@ -222,18 +255,22 @@ final class Zygote: Sendable {
                 state.isUsable = false
                 throw .crashed("it sent descriptors that nobody asked for", .violation)
             }
-            if answer.error != 0 { throw .unavailable("a worker cannot be forked: \(SystemError(answer.error))") }
+            // Its constructors have run: they may have used up what is missing, or only say so.
+            if answer.error != 0 {
+                throw .crashed("a worker cannot be forked from it: \(SystemError(answer.error))", .violation)
+            }
             // Without it, as on kernels before 5.3, a worker is ended with the process that it was forked from.
-            return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0) }
+            let zygote = state.guardian.zygote
+            return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0, childOf: zygote) }
         }
         state.isUsable = false
         throw .crashed("it did not fork within five seconds", .hang)
     }
 
     /// Has the memory limited of what is forked from now on.
-    private static func limit(_ state: inout State, _ dataBytes: UInt64) throws(ZygoteFailure) {
+    private static func limit(_ state: inout State, _ memory: WorkerMemory) throws(ZygoteFailure) {
         do throws(GuardianFailure) {
-            try state.guardian.limit(dataBytes)
+            try state.guardian.limit(memory)
         } catch {
             state.isUsable = false
             if let call = error.call { throw failure(.violation(call)) }
@@ -243,11 +280,11 @@ final class Zygote: Sendable {
 
     /// Makes the zygote itself the worker.
     private func become(
-        _ request: iso_fork, _ plugin: IsolatedPlugin, _ page: SharedPage, _ dataBytes: Int
+        _ request: iso_fork, _ plugin: IsolatedPlugin, _ page: SharedPage, _ memory: WorkerMemory
     ) throws(ZygoteFailure) -> Worker {
         let channel = try state.withLock { state throws(ZygoteFailure) -> WorkerChannel in
             guard state.isUsable else { throw .gone }
-            try Self.limit(&state, request.data_bytes)
+            try Self.limit(&state, memory)
             state.isUsable = false
             var header = iso_header()
             header.type = UInt16(ISO_BECOME)
@@ -260,7 +297,7 @@ final class Zygote: Sendable {
             guard sent == .sent else { throw .gone }
             return channel
         }
-        return Worker(request.worker, plugin, self, channel, page, nil, dataBytes: dataBytes)
+        return Worker(request.worker, plugin, self, channel, page, nil, memory)
     }
 
     /// Takes note of a worker that has ended; false for any other packet.
@@ -304,8 +341,10 @@ final class Zygote: Sendable {
 
 /// Why there is no zygote, or no worker of one.
 enum ZygoteFailure: Error {
-    /// The system does not give what is needed.
-    case unavailable(String)
+    /// This system can confine no process; found out before any code of the plugin ran.
+    case absent(String)
+    /// The system is short of memory, processes or descriptors; no code of the plugin ran, or it cannot be the reason.
+    case shortage(String)
     /// The plugin ended the process, or broke the rules.
     case crashed(String, Quarantine.Kind)
     /// The plugin answered that it cannot work.

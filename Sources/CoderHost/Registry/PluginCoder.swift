@@ -67,17 +67,18 @@ struct PluginCoder: ImageCoder {
         case .worker(let why): reason = why
         }
         do throws(CoderError) {
-            return try remote(try worker(reason, context))
+            if isolation.policy.mode != .auto || isolation.sandbox.absence == nil {
+                return try remote(try worker(reason, context))
+            }
         } catch {
-            // Whoever sends pictures can make a machine run short of descriptors or memory, and is not let in by that.
-            guard error.code == .isolationUnavailable, isolation.policy.mode == .auto,
-                !isolation.hasWorked.load(ordering: .relaxed)
-            else { throw error }
-            context.isolation = IsolationReport(
-                mode: .auto, place: .inProcess, reason: "\(reason), but \(error.message)", isDegraded: true)
-            context.warn("not isolated: \(error.message)")
-            return try local()
+            // A shortage, or a failure after code of the plugin ran, does not let the plugin into this process.
+            guard isolation.policy.mode == .auto, isolation.sandbox.absence != nil else { throw error }
         }
+        let why = "no sandbox: \(isolation.sandbox.absence ?? "")"
+        context.isolation = IsolationReport(
+            mode: .auto, place: .inProcess, reason: "\(reason), but \(why)", isDegraded: true)
+        context.warn("not isolated: \(why)")
+        return try local()
     }
 
     /// A worker in which what the policy insists on is in force.
@@ -93,7 +94,6 @@ struct PluginCoder: ImageCoder {
                 worker.end()
                 throw error
             }
-            isolation.hasWorked.store(true, ordering: .relaxed)
             context.isolation = IsolationReport(
                 mode: isolation.policy.mode, place: .worker, reason: reason, confinement: worker.confinement,
                 isDegraded: !worker.confinement.missing.isEmpty)

@@ -1,6 +1,7 @@
 import CIsolationWire
 import CoderWorkerShim
 import Glibc
+import Testing
 
 /// What a plugin reported of itself.
 struct Loaded {
@@ -155,7 +156,7 @@ extension WorkerProcess {
     /// Loads a file, of which the worker gets a sealed copy.
     func load(
         _ path: String, flags: UInt32 = 0, seconds: UInt32 = 20, dataBytes: UInt64 = 4 << 30,
-        folders: [String] = folders, needed: UInt32 = 0
+        folders: [String] = folders, threads: UInt32 = 4
     ) throws -> Outcome {
         guard let content = readWhole(path) else { throw WorkerFailure("\(path) cannot be read") }
         let copy = try SharedMemory(content, sealed: true)
@@ -165,9 +166,13 @@ extension WorkerProcess {
         load.data_bytes = dataBytes
         load.load_seconds = seconds
         load.max_descriptors = 64
-        load.needed = needed
+        load.threads = threads
         let names = folders.reduce(into: [UInt8]()) { $0 += Array($1.utf8) + [0] }
         send(ISO_LOAD, bytes(of: load) + names, descriptors: [copy.descriptor])
+        guard case .loaded(let confined) = try outcome() else { throw WorkerFailure("it was not confined") }
+        #expect(confined.facts.stage == UInt32(ISO_STAGE_CONFINED) && confined.facts.status == CPI_OK)
+        self.confined = confined.states
+        send(ISO_START)
         return try outcome()
     }
 
@@ -206,6 +211,7 @@ extension WorkerProcess {
         fork.cpu_seconds = seconds
         fork.threads = threads ? 1 : 0
         _ = try seal(dataBytes: dataBytes)
+        permitFork()
         send(ISO_FORK, bytes(of: fork), descriptors: [ends[1], page.descriptor])
         close(ends[1])
         guard case .message(type: ISO_FORKED, let body, let pidfd) = try receive(),

@@ -34,6 +34,8 @@ final class WorkerProcess {
     private var guardian: Int32 = -1
     private var sequence: UInt32 = 0
     private var ending: Ending?
+    /// What held it back before any code of a plugin ran.
+    var confined: [Int32] = []
 
     /// - Parameter denying: System calls that it has to do without; see `deny-calls.c`.
     init(denying words: String? = nil) throws {
@@ -115,13 +117,18 @@ final class WorkerProcess {
 
     /// Has the guardian shut the outer door, and limit memory where that is wanted; what it answers.
     func seal(dataBytes: UInt64? = nil) throws -> iso_sealed {
-        let order = bytes(of: iso_seal(data_bytes: dataBytes ?? 0, limits: dataBytes == nil ? 0 : 1, reserved: 0))
+        let order = bytes(
+            of: iso_seal(
+                data_bytes: dataBytes ?? 0, address_bytes: 0, limits: dataBytes == nil ? 0 : 1, reserved: 0))
         unsafe _ = driver_send(guardian, UInt16(ISO_SEAL), 0, 9, order, order.count, [], 0)
         guard case .message(type: ISO_SEALED, let body, _) = try unsafe receivePacket(guardian) else {
             throw WorkerFailure("the guardian does not answer")
         }
         return try value(iso_sealed.self, in: body)
     }
+
+    /// Lets the zygote fork once more.
+    func permitFork() { unsafe _ = driver_send(guardian, UInt16(ISO_PERMIT), 0, 9, [], 0, [], 0) }
 
     /// The system call behind the seal that everything was ended for; nil when the guardian ended without such a word.
     func violationBehindTheSeal() throws -> Int32? {

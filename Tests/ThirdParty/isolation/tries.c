@@ -45,12 +45,31 @@ static inline cpi_status look_at_file(void) {
 static inline cpi_status connect_out(void) { return verdict(socket(AF_INET, SOCK_STREAM, 0) >= 0); }
 static inline cpi_status make_process(void) { return verdict(fork() >= 0); }
 static inline cpi_status run_program(void) { return verdict(execl("/bin/true", "true", (char *)NULL) == 0); }
+static inline cpi_status replace_output(void) { return verdict(dup2(3, 1) == 1); }
+static inline cpi_status open_by_handle(void) { return verdict(syscall(SYS_open_by_handle_at, 0, NULL, 0) >= 0); }
+static inline cpi_status change_mode(void) { return verdict(chmod("/etc/passwd", 0666) == 0); }
+static inline cpi_status change_owner(void) { return verdict(chown("/etc/passwd", 1, 1) == 0); }
+static inline cpi_status set_attribute(void) { return verdict(syscall(SYS_setxattr, "/etc", "user.a", "b", 1, 0) == 0); }
+static inline cpi_status set_times(void) { return verdict(syscall(SYS_utimensat, AT_FDCWD, "/etc", NULL, 0) == 0); }
+static inline cpi_status watch_folder(void) { return verdict(syscall(SYS_inotify_init1, 0) >= 0); }
 static void *idle(void *argument) { return argument; }
 static inline cpi_status start_thread(void) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, idle, NULL) != 0) return CPI_OK;
     pthread_join(thread, NULL);
     return CPI_INTERNAL;
+}
+/* Succeeds where other than three could be started. */
+static void *wait_long(void *argument) {
+    struct timespec hour = {3600, 0};
+    nanosleep(&hour, NULL);
+    return argument;
+}
+static inline cpi_status start_many_threads(void) {
+    int count = 0;
+    pthread_t thread;
+    while (count < 64 && pthread_create(&thread, NULL, wait_long, NULL) == 0) count++;
+    return verdict(count != 3);
 }
 static inline cpi_status map_code(void) {
     return verdict(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
