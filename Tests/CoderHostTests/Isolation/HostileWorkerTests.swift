@@ -78,7 +78,7 @@ import Testing
             // Otherwise the breaker would soon be all that is tested.
             host.quarantine.clear()
         }
-        #expect(codes.count >= 4, "\(codes)")
+        #expect(codes.count >= 3, "\(codes)")
         #expect(codes["a picture", default: 0] > 3, "\(codes)")
     }
 

@@ -25,6 +25,8 @@ enum {
 #endif
 
 static int session_socket = -1;
+/* Before ISO_START nothing of a plugin has run, so a worker is what the host has installed. */
+static int code_has_run;
 
 /* With RANDOM: what the file `seed` beside the program says. */
 static uint64_t seed;
@@ -79,7 +81,7 @@ static void send_packet(int socket, iso_header head, const void *body, size_t le
     memcpy(packet, &head, sizeof head);
     if (length) memcpy(packet + sizeof head, body, length);
     struct iovec part = {packet, sizeof head + length};
-    if (LIE == RANDOM && chance(3) == 0) part.iov_len = spoil(packet, part.iov_len);
+    if (LIE == RANDOM && code_has_run && chance(3) == 0) part.iov_len = spoil(packet, part.iov_len);
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -104,7 +106,7 @@ static void loaded(const iso_header *request) {
         iso_coder coder;
     } answer;
     memset(&answer, 0, sizeof answer);
-    answer.loaded.stage = ISO_STAGE_READY;
+    answer.loaded.stage = code_has_run ? ISO_STAGE_READY : ISO_STAGE_CONFINED;
     answer.loaded.threads = 1;
     answer.loaded.coder_count = 1;
     strcpy(answer.loaded.id, LIE == OTHER_PLUGIN ? "org.example.other-plugin" : "org.example.bad-plugin");
@@ -114,7 +116,7 @@ static void loaded(const iso_header *request) {
     answer.coder.has_decoder = 1;
     answer.coder.decoder_has = ISO_HAS_BLOB | ISO_HAS_OFFER;
     iso_header head = {.type = ISO_LOADED, .sequence = request->sequence};
-    send_packet(ISO_CONTROL_DESCRIPTOR, head, &answer, LIE == SHORT_LOADED ? 16 : sizeof answer, -1);
+    send_packet(ISO_CONTROL_DESCRIPTOR, head, &answer, LIE == SHORT_LOADED && code_has_run ? 16 : sizeof answer, -1);
 }
 
 static void serve(void) {
@@ -215,7 +217,7 @@ int main(void) {
             iso_header order;
             if (receive(ISO_GUARDIAN_DESCRIPTOR, buffer, sizeof buffer, NULL) < (int)sizeof order) return 0;
             memcpy(&order, buffer, sizeof order);
-            seal(&order);
+            if (order.type == ISO_SEAL) seal(&order);
             continue;
         }
         int descriptor = -1;
@@ -223,7 +225,8 @@ int main(void) {
         iso_header request;
         if (count < (int)sizeof request) return 0;
         memcpy(&request, buffer, sizeof request);
-        if (request.type == ISO_LOAD || request.type == ISO_PROBE) {
+        if (request.type == ISO_LOAD || request.type == ISO_PROBE || request.type == ISO_START) {
+            code_has_run = request.type == ISO_START;
             if (!request.more) loaded(&request);
         } else if (request.type == ISO_FORK) {
             iso_fork wanted;
