@@ -251,6 +251,10 @@ let package = Package(
             name: "CoderWorkerTests",
             dependencies: ["CCoderPlugin", "CIsolationWire", "CoderWorkerShim", "TestSupport"],
             exclude: ["Shim"], swiftSettings: strict),
+        // plugins that attack, and a judge that looks from outside; both in C, built by Tests/Hostile/build.sh
+        .testTarget(
+            name: "HostileTests", dependencies: ["CoderHostCLI", "CoderWorker", "TestSupport"],
+            path: "Tests/Hostile/Tests", swiftSettings: strict),
         .testTarget(
             name: "CoderHostCLITests",
             dependencies: [

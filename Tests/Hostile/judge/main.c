@@ -1,0 +1,222 @@
+/*
+ * main.c - the table of attacks and modes, and the verdict of each cell.
+ *
+ *     judge --build FOLDER --plugin FILE --denier FILE [--attack NAME]... [--mode NAME]... [--reduced] [--part N/OF]
+ *     judge --list
+ *
+ * Prints a line for each cell: attack, stage, mode, expected, found, result (pass, FAIL or skipped), evidence or errors.
+ * Ends with 1 where a cell failed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "judge.h"
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+const attack attacks[] = {
+#define ATTACK(name, issue, stages, effect, walls, text) {#name, issue, stages, effect, walls, text},
+#include "../attacks.def"
+#undef ATTACK
+};
+const int attack_count = sizeof attacks / sizeof attacks[0];
+
+#define NARROW "require:limits,landlock,seccomp"
+const mode modes[] = {
+    /* name            root  denied        lacking     isolation  workers  refused control */
+    {"off-root",         1, NULL,         0,          "off",     "fresh",   0, 1},
+    {"off-user",         0, NULL,         0,          "off",     "fresh",   0, 1},
+    {"auto-root",        1, NULL,         0,          "auto",    "fresh",   0, 0},
+    {"auto-user",        0, NULL,         0,          "auto",    "fresh",   0, 0},
+    {"require-root",     1, NULL,         0,          "require", "fresh",   0, 0},
+    {"require-user",     0, NULL,         0,          "require", "fresh",   0, 0},
+    {"reuse-user",       0, NULL,         REUSE,      "require", "reuse:9", 0, 0},
+    {"container-root",   1, "namespaces", NAMESPACES, "auto",    "fresh",   0, 0},
+    {"container-user",   0, "namespaces", NAMESPACES, "auto",    "fresh",   0, 0},
+    {"narrow-user",      0, "namespaces", NAMESPACES, NARROW,    "fresh",   0, 0},
+    {"no-landlock-user", 0, "landlock",   LANDLOCK,   "auto",    "fresh",   0, 0},
+    {"no-listener-user", 0, "listener",   LISTENER,   "auto",    "fresh",   0, 0},
+    {"no-seccomp-user",  0, "seccomp",    SECCOMP,    "auto",    "fresh",   0, 0},
+    {"no-limits-user",   0, "limits",     LIMITS,     "auto",    "fresh",   0, 0},
+    {"refused-root",     1, "namespaces", NAMESPACES, "require", "fresh",   1, 0},
+    {"refused-user",     0, "landlock",   LANDLOCK,   "require", "fresh",   1, 0},
+};
+const int mode_count = sizeof modes / sizeof modes[0];
+
+settings given = {NULL, NULL, NULL, 65534};
+
+static const char *const stage_names[] = {"load", "init", "decode", "close", "left", "unsealed", "leak"};
+
+/* ---- what is expected ---- */
+
+/* A sealed worker is held by its second filter, whatever else is missing. */
+static int is_sealed_stage(int stage) { return stage == AT_DECODE || stage == AT_CLOSE; }
+
+static const char *expectation(const attack *a, int stage, const mode *m) {
+    if (m->is_control) return "escaped";
+    if (m->is_refused) return "refused";
+    int counted = is_sealed_stage(stage) ? SECCOMP | LIMITS | REUSE : ~0;
+    if (m->lacking & SECCOMP) return a->walls ? "degraded" : "held";
+    return m->lacking & a->walls & counted ? "degraded" : "held";
+}
+
+/* Why a cell has nothing to tell; NULL: it has. */
+static const char *reason_to_skip(const attack *a, int stage, const mode *m) {
+    int may_be_root = geteuid() == 0;
+    if (m->is_root && !may_be_root) return "needs root";
+    int first = 1;
+    while (!(a->stages & first)) first <<= 1;
+    if (m->is_refused && stage != first) return "is refused like the first stage";
+    if (!m->is_control) return NULL;
+    /* Without isolation a plugin reaches everything; what has no effect there, or ends the judge, proves nothing. */
+    if (!(a->effect & (EVERYONE | ROOT | MAYBE))) return "has no effect without isolation";
+    if ((a->effect & ROOT) && !m->is_root) return "needs root";
+    if (stage == UNSEALED) return "is the same as decode";
+    return NULL;
+}
+
+/* ---- one cell ---- */
+
+static int failures, cells, skipped;
+
+/* The first error of the command, to tell how the attack was held. */
+static void describe_error(const outcome *o, char *text, size_t room) {
+    static const char key[] = "\"message\": \"";
+    const char       *message = strstr(o->output, key);
+    const char       *end = message ? strstr(message + sizeof key, "\"") : NULL;
+    const char       *code = strstr(o->output, "\"code\": \"");
+    text[0] = '\0';
+    if (code) {
+        code += 9;
+        snprintf(text, room, "%.*s: %.*s", (int)strcspn(code, "\""), code,
+                 end ? (int)(end - message - (long)sizeof key + 1) : 0, message ? message + sizeof key - 1 : "");
+    }
+}
+
+static void print_cell(const attack *a, int stage, const mode *m, const char *expected, const char *found,
+                       const char *result, const char *note) {
+    int number = 0;
+    while (1 << number != stage) number++;
+    printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a->name, stage_names[number], m->name, expected, found, result, note);
+    fflush(stdout);
+}
+
+static void judge_cell(const attack *a, int stage, const mode *m) {
+    const char *expected = expectation(a, stage, m);
+    const char *reason = reason_to_skip(a, stage, m);
+    if (reason) {
+        skipped++;
+        if (strcmp(reason, "needs root") == 0 && !m->is_control) print_cell(a, stage, m, expected, "-", "skipped", reason);
+        return;
+    }
+    static world   w;
+    static outcome o;
+    evidence       found = {"", 0, 0};
+    char           note[600];
+    if (world_make(&w, m->is_root ? 0 : given.user) != 0 || world_arm(&w, a, stage) != 0) {
+        fprintf(stderr, "judge: the folder for %s cannot be made\n", a->name);
+        exit(69);
+    }
+    run_host(&w, a, m, &o);
+    int is_refusal = strstr(o.output, "\"code\": \"isolationUnavailable\"") && strstr(o.output, "the sandbox lacks");
+    if (!(m->is_refused && is_refusal)) inspect_outcome(&w, a, m, &o, &found);
+    world_inspect(&w, &found);
+    canary_inspect(&found);
+    world_remove(&w);
+    describe_error(&o, note, sizeof note);
+    const char *outcome_word = found.count > found.blame ? "escaped"
+                               : found.blame > 0         ? "blamed"
+                               : m->is_refused && is_refusal ? "refused" : "held";
+    int passes = strcmp(outcome_word, expected) == 0 || strcmp(expected, "degraded") == 0 ||
+                 (m->is_control && (a->effect & MAYBE));
+    cells++;
+    failures += !passes;
+    char all[1100];
+    snprintf(all, sizeof all, "%s%s%s (%d ms)", found.text, found.count && note[0] ? " | " : "", note, o.milliseconds);
+    print_cell(a, stage, m, expected, outcome_word, passes ? "pass" : "FAIL", all);
+    if (getenv("JUDGE_SHOWS_OUTPUT")) fprintf(stderr, "%s\n", o.output);
+}
+
+/* ---- the command line ---- */
+
+enum { MOST_NAMES = 64 };
+static const char *wanted_attacks[MOST_NAMES], *wanted_modes[MOST_NAMES], *wanted_stages[MOST_NAMES];
+
+static int is_wanted(const char *const *names, const char *name) {
+    if (!names[0]) return 1;
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(names[i], name) == 0) return 1;
+    }
+    return 0;
+}
+
+static void want(const char **names, const char *name) {
+    int i = 0;
+    while (names[i]) i++;
+    if (i + 1 < MOST_NAMES) names[i] = name;
+}
+
+static void list(void) {
+    for (int i = 0; i < attack_count; i++) {
+        printf("%s\t%s\t", attacks[i].name, attacks[i].issue);
+        for (int s = 0; s < STAGE_COUNT; s++) {
+            if (attacks[i].stages & 1 << s) printf("%s ", stage_names[s]);
+        }
+        printf("\t%s\n", attacks[i].text);
+    }
+}
+
+/* Each attack once: when it comes first, and in two modes by turns. */
+static int is_in_reduced_set(int index, int stage, const mode *m) {
+    static const char *const two[] = {"auto-root", "require-user"};
+    int first = 1;
+    while (!(attacks[index].stages & first)) first <<= 1;
+    int needs_user = geteuid() != 0;
+    return stage == first && strcmp(m->name, needs_user ? "require-user" : two[index % 2]) == 0;
+}
+
+int main(int count, char **arguments) {
+    int reduced = 0, part = 0, parts = 1;
+    if (geteuid() != 0) given.user = (int)geteuid();
+    for (int i = 1; i < count; i++) {
+        const char *word = arguments[i];
+        if (strcmp(word, "--list") == 0) return list(), 0;
+        if (strcmp(word, "--reduced") == 0) {
+            reduced = 1;
+            continue;
+        }
+        const char *value = i + 1 < count ? arguments[++i] : NULL;
+        if (!value) break;
+        if (strcmp(word, "--build") == 0) given.build = value;
+        if (strcmp(word, "--plugin") == 0) given.plugin = value;
+        if (strcmp(word, "--denier") == 0) given.denier = value;
+        if (strcmp(word, "--attack") == 0) want(wanted_attacks, value);
+        if (strcmp(word, "--mode") == 0) want(wanted_modes, value);
+        if (strcmp(word, "--stage") == 0) want(wanted_stages, value);
+        if (strcmp(word, "--part") == 0) sscanf(value, "%d/%d", &part, &parts);
+    }
+    if (!given.build || !given.plugin || !given.denier || parts < 1) {
+        fprintf(stderr, "usage: judge --build FOLDER --plugin FILE --denier FILE [--attack NAME] [--stage NAME]"
+                        " [--mode NAME] [--reduced] [--part N/OF] | --list\n");
+        return 64;
+    }
+    /* What loses its parent comes to the judge, who counts it. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    umask(022);
+    int cell = 0;
+    for (int i = 0; i < attack_count; i++) {
+        for (int s = 0; s < STAGE_COUNT; s++) {
+            for (int k = 0; k < mode_count; k++) {
+                if (!(attacks[i].stages & 1 << s) || !is_wanted(wanted_attacks, attacks[i].name) ||
+                    !is_wanted(wanted_stages, stage_names[s]) || !is_wanted(wanted_modes, modes[k].name) ||
+                    (reduced && !is_in_reduced_set(i, 1 << s, &modes[k])))
+                    continue;
+                if (cell++ % parts == part) judge_cell(&attacks[i], 1 << s, &modes[k]);
+            }
+        }
+    }
+    fprintf(stderr, "judge: %d attacks, %d cells, %d failed, %d without anything to tell\n", attack_count, cells, failures,
+            skipped);
+    return cells == 0 ? 64 : failures > 0;
+}
