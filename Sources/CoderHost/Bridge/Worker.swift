@@ -69,20 +69,25 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Waits until the process is sealed.
-    func awaitReady() throws(CoderError) {
+    func awaitReady(_ context: SessionContext) throws(CoderError) {
+        phase = WorkerPhase(UInt16(ISO_FORK))
+        var watch = Watch(context)
         let deadline = monotonicNow() + 5_000_000_000
         while monotonicNow() < deadline {
-            switch channel.receive(milliseconds: 100) {
-            case .nothing: continue
+            switch channel.receive(milliseconds: Self.tick) {
+            case .nothing:
+                try look(&watch)
+                continue
             case .packet where channel.header.type == UInt16(ISO_READY):
                 guard let ready = channel.load(iso_ready.self) else { throw breach("a short packet") }
-                confinement.seal(Confinement(ready.confinement))
+                guard confinement.seal(Confinement(ready.confinement)) else { throw breach("that it is not sealed") }
                 return
             case .packet, .damaged: throw breach("it did not say that it is ready")
             case .end: throw crash()
             }
         }
-        throw end(CoderError(.isolationUnavailable, "a worker did not become ready within five seconds"))
+        plugin.failed(.hang, during: phase.kind)
+        throw end(CoderError(.pluginCrashed, "the plugin kept its worker from becoming ready for five seconds"))
     }
 
     // MARK: Calls

@@ -24,8 +24,8 @@ struct WorkerPlugin {
         var load = iso_load()
         load.flags = records ? ISO_FLAG_RECORD : 0
         load.host_minor = UInt32(CPI_ABI_MINOR)
-        load.data_bytes = 1 << 30
-        load.address_bytes = 16 << 30
+        load.data_bytes = 192 << 20
+        load.address_bytes = 8 << 30
         load.threads = UInt32(clamping: threads)
         load.load_seconds = 10
         load.max_descriptors = 64

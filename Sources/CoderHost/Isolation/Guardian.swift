@@ -83,16 +83,18 @@ extension Confinement {
             Missing(mechanism: .seccompSeal, reason: failure?.description ?? Confinement.notYet))
     }
 
-    /// Adds what a worker reports of itself. Code of a plugin ran in its process, so the report can only take away; the
-    /// seal is in force where both the guardian and the worker say so.
-    mutating func seal(_ report: Confinement) {
-        if let index = missing.firstIndex(where: { $0.mechanism == .seccompSeal && $0.reason == Confinement.notYet }) {
-            missing.remove(at: index)
-            inForce.append(.seccompSeal)
-        }
-        for lack in report.missing where inForce.contains(lack.mechanism) {
-            inForce.removeAll { $0 == lack.mechanism }
-            missing.append(lack)
-        }
+    /// Notes that a worker has sealed itself. Nothing else that it reports counts: code of a plugin ran in its process.
+    ///
+    /// - Returns: False where the guardian holds the seal and the worker reports that it has not sealed itself.
+    mutating func seal(_ report: Confinement) -> Bool {
+        guard
+            let index = missing.firstIndex(where: {
+                $0.mechanism == .seccompSeal && $0.reason == Confinement.notYet
+            })
+        else { return true }
+        guard report.inForce.contains(.seccompSeal) else { return false }
+        missing.remove(at: index)
+        inForce.append(.seccompSeal)
+        return true
     }
 }

@@ -88,10 +88,10 @@ final class IsolatedPlugin: Sendable {
             // The time of all threads together, and of all sessions.
             seconds: min(seconds, 1 << 20) * min(1024, max(1, context.limits.maxThreads))
                 * min(1 << 20, policy.reuse.sessions),
-            threads: threads > 0)
+            threads: threads > 0, context)
         if zygote.isAlone { state.withLock { $0.zygote = nil } }
         do throws(CoderError) {
-            try worker.awaitReady()
+            try worker.awaitReady(context)
         } catch {
             throw .failed(error)
         }

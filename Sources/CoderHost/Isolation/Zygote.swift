@@ -103,7 +103,7 @@ final class Zygote: Sendable {
             throw Self.failure(error.call.map { .violation($0) } ?? process.ending())
         }
         confinement.hold(sealFailure)
-        if plugin == nil { confinement.seal(Confinement(loaded.confinement)) }
+        if plugin == nil { _ = confinement.seal(Confinement(loaded.confinement)) }
         self.confinement = confinement
         if loaded.status != CPI_OK, plugin != nil { throw .refused(loaded) }
         facts = PluginFacts(loaded, coders: Self.coders(channel, count: loaded.coder_count))
@@ -191,7 +191,8 @@ final class Zygote: Sendable {
     ///
     /// - Throws: what is missing when there can be none; the caller may try with a new zygote.
     func fork(
-        _ number: UInt64, of plugin: IsolatedPlugin, memory: WorkerMemory, seconds: Int, threads: Bool
+        _ number: UInt64, of plugin: IsolatedPlugin, memory: WorkerMemory, seconds: Int, threads: Bool,
+        _ context: SessionContext
     ) throws(ZygoteFailure) -> Worker {
         guard let page = SharedPage() else { throw .shortage("no memory for a worker: \(SystemError.last)") }
         var request = iso_fork()
@@ -207,13 +208,14 @@ final class Zygote: Sendable {
         let channel = WorkerChannel(descriptor: pair.own, takesDescriptors: false)
         defer { close(pair.theirs) }
         let handle = try state.withLock { state throws(ZygoteFailure) -> ProcessHandle? in
-            try Self.forked(&state, request, memory, [pair.theirs, page.descriptor])
+            try Self.forked(&state, request, memory, [pair.theirs, page.descriptor], context)
         }
         return Worker(number, plugin, self, channel, page, handle, memory)
     }
 
     private static func forked(
-        _ state: inout State, _ request: iso_fork, _ memory: WorkerMemory, _ descriptors: [Int32]
+        _ state: inout State, _ request: iso_fork, _ memory: WorkerMemory, _ descriptors: [Int32],
+        _ context: SessionContext
     ) throws(ZygoteFailure) -> ProcessHandle? {
         guard state.isUsable else { throw .gone }
         try limit(&state, memory)
@@ -235,8 +237,13 @@ final class Zygote: Sendable {
             throw .gone
         }
         let end = monotonicNow() + 5_000_000_000
-        while monotonicNow() < end {
-            switch channel.receive(milliseconds: 100) {
+        while monotonicNow() < end, !context.isLate {
+            // A plugin that sends other packets without end is not waited for longer than one that sends none.
+            if context.isCancelled {
+                state.isUsable = false
+                throw .failed(CoderError(.cancelled, "the session was cancelled"))
+            }
+            switch channel.receive(milliseconds: 10) {
             case .nothing: continue
             case .end, .damaged:
                 state.isUsable = false
@@ -264,7 +271,7 @@ final class Zygote: Sendable {
             return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0, childOf: zygote) }
         }
         state.isUsable = false
-        throw .crashed("it did not fork within five seconds", .hang)
+        throw .crashed("it did not fork a worker in time", .hang)
     }
 
     /// Has the memory limited of what is forked from now on.
