@@ -6,13 +6,8 @@
 
 /* What the last ISO_BLOB answered; valid until the next call on the decoder. */
 static cpi_blob blob;
-static size_t blob_key;
-static size_t blob_bytes;
 
-/* A key is a short name; one that is not is cut rather than sent for ever. */
-#define KEY_LIMIT 4096
-
-/* A suspension is no failure, but it ends a sequence of calls like one. */
+/* CPI_NEED_INPUT is not an error, but it ends a sequence of calls like an error. */
 static int stops(cpi_status status) { return status < 0 || status == CPI_NEED_INPUT; }
 
 static void fault(iso_reply *reply, cpi_status status, const char *message) {
@@ -75,53 +70,54 @@ static void next_frame(iso_reply *reply) {
     reply->status = current.coder->decoder.next_frame(current.decoder, &reply->value.frame, &reply->error);
 }
 
-static void hand_out_blob(uint32_t index, iso_reply *reply) {
+static void hand_out_blob(const iso_blob_query *query, iso_reply *reply) {
+    uint64_t room = ISO_MESSAGE_LIMIT - sizeof *reply - 1;
+    if (query->most_key > room || query->most > room - query->most_key) {
+        wire_malformed();
+    }
     if (!current.coder->decoder.blob) {
-        reply->status = CPI_END;
+        reply->absent = 1;
         return;
     }
     blob = (cpi_blob){.size = sizeof blob};
-    reply->status = current.coder->decoder.blob(current.decoder, index, &blob, &reply->error);
+    reply->status = current.coder->decoder.blob(current.decoder, query->index, &blob, &reply->error);
     if (reply->status != CPI_OK) {
         return;
     }
-    reply->value.blob.kind = blob.kind;
-    if (blob.key) {
-        blob_key = strnlen(blob.key, KEY_LIMIT);
-        reply->value.blob.has_key = 1;
-        reply->value.blob.key_length = (uint32_t)blob_key;
-    }
-    reply->value.blob.length = blob.bytes ? blob.length : 0;
-    /* More than the host would take is told but not sent. */
-    uint64_t limit = current.limits.max_metadata_bytes;
-    uint64_t most = ISO_MESSAGE_LIMIT - sizeof *reply - KEY_LIMIT;
-    if (reply->value.blob.length <= most && (limit == 0 || reply->value.blob.length <= limit)) {
-        blob_bytes = reply->value.blob.length;
-    }
+    iso_blob *told = &reply->value.blob;
+    told->kind = blob.kind;
+    told->has_key = blob.key != NULL;
+    told->key_length = blob.key ? (uint32_t)strnlen(blob.key, (size_t)query->most_key + 1) : 0;
+    told->length = blob.bytes ? blob.length : 0;
+    told->follows = told->key_length <= query->most_key && told->length <= query->most;
 }
 
-int decoder_reply_tail(struct iovec *parts) {
+int decoder_reply_tail(const iso_reply *reply, struct iovec *parts) {
+    const iso_blob *told = &reply->value.blob;
     int count = 0;
-    if (blob_key > 0) {
-        parts[count++] = (struct iovec){(char *)blob.key, blob_key};
+    if (reply->status != CPI_OK || !told->follows) {
+        return 0;
     }
-    if (blob_bytes > 0) {
-        parts[count++] = (struct iovec){(uint8_t *)blob.bytes, blob_bytes};
+    if (told->has_key) {
+        parts[count++] = (struct iovec){(char *)blob.key, told->key_length};
+        parts[count++] = (struct iovec){"", 1};
     }
-    blob_key = blob_bytes = 0;
+    parts[count++] = (struct iovec){(uint8_t *)blob.bytes, told->length};
     return count;
 }
 
 static void offer(uint32_t index, iso_reply *reply) {
     reply->value.offer.size = sizeof reply->value.offer;
-    reply->status = !current.coder->decoder.offer
-                        ? CPI_END
-                        : current.coder->decoder.offer(current.decoder, index, &reply->value.offer, &reply->error);
+    if (current.coder->decoder.offer) {
+        reply->status = current.coder->decoder.offer(current.decoder, index, &reply->value.offer, &reply->error);
+    } else {
+        reply->absent = 1;
+    }
 }
 
 static void reduced_size(const iso_size_request *wanted, iso_reply *reply) {
     if (!current.coder->decoder.reduced_size) {
-        fault(reply, CPI_UNSUPPORTED, "the coder does not reduce");
+        reply->absent = 1;
         return;
     }
     uint32_t width = wanted->width;
@@ -133,7 +129,7 @@ static void reduced_size(const iso_size_request *wanted, iso_reply *reply) {
 
 static void seek_frame(uint32_t index, iso_reply *reply) {
     if (!current.coder->decoder.seek_frame) {
-        fault(reply, CPI_UNSUPPORTED, "the coder cannot go to a frame");
+        reply->absent = 1;
         return;
     }
     uint32_t number = index;
@@ -141,15 +137,13 @@ static void seek_frame(uint32_t index, iso_reply *reply) {
     reply->value.number = number;
 }
 
-/* What the last decode changed; everything where the plugin does not say. */
+/* Finds which part of the surface the last decode changed: the whole surface, unless the plugin reports less. */
 static void find_dirty(const cpi_surface *surface, iso_reply *reply) {
     cpi_rect rect = {0, 0, surface->width, surface->height};
     if (current.coder->decoder.dirty) {
-        memset(&rect, 0, sizeof rect);
         cpi_status status = current.coder->decoder.dirty(current.decoder, &rect, &reply->error);
-        if (stops(status)) {
+        if (status < 0) {
             reply->status = status;
-            return;
         }
     }
     reply->value.dirty = rect;
@@ -183,13 +177,17 @@ static const cpi_thumbnail_api *thumbnails(void) {
 static void thumbnail_info(uint32_t index, iso_reply *reply) {
     const cpi_thumbnail_api *table = thumbnails();
     reply->value.info.size = sizeof reply->value.info;
-    reply->status = table ? table->info(current.decoder, index, &reply->value.info, &reply->error) : CPI_END;
+    if (table) {
+        reply->status = table->info(current.decoder, index, &reply->value.info, &reply->error);
+    } else {
+        reply->absent = 1;
+    }
 }
 
 static void thumbnail_decode(wire_message *message, const iso_decode_request *request, iso_reply *reply) {
     const cpi_thumbnail_api *table = thumbnails();
     if (!table) {
-        fault(reply, CPI_INVALID_ARGUMENT, "there is no such thumbnail");
+        reply->absent = 1;
         return;
     }
     cpi_surface surface;
@@ -203,7 +201,7 @@ static size_t request_size(uint16_t type) {
     switch (type) {
     case ISO_READ_HEADER:
     case ISO_NEXT_FRAME: return sizeof(iso_input);
-    case ISO_BLOB:
+    case ISO_BLOB: return sizeof(iso_blob_query);
     case ISO_OFFER:
     case ISO_SEEK_FRAME:
     case ISO_THUMBNAIL_INFO: return sizeof(iso_index_request);
@@ -232,7 +230,7 @@ int decoder_serve(wire_message *message, iso_reply *reply) {
     switch (message->type) {
     case ISO_READ_HEADER: read_header(reply); break;
     case ISO_NEXT_FRAME: next_frame(reply); break;
-    case ISO_BLOB: hand_out_blob(index->index, reply); break;
+    case ISO_BLOB: hand_out_blob(body, reply); break;
     case ISO_OFFER: offer(index->index, reply); break;
     case ISO_SEEK_FRAME: seek_frame(index->index, reply); break;
     case ISO_THUMBNAIL_INFO: thumbnail_info(index->index, reply); break;

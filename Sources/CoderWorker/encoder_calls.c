@@ -58,9 +58,9 @@ static void begin(const iso_begin_request *request, iso_reply *reply) {
 }
 
 static void add_blob(const wire_message *message, iso_reply *reply) {
-    const iso_blob_request *request = (const iso_blob_request *)(const void *)message->body;
-    const uint8_t *behind = message->body + sizeof *request;
-    size_t left = message->length - sizeof *request;
+    const iso_blob *request = &((const iso_blob_request *)(const void *)message->body)->blob;
+    const uint8_t *behind = message->body + sizeof(iso_blob_request);
+    size_t left = message->length - sizeof(iso_blob_request);
     const char *key = NULL;
     if (request->has_key) {
         if (request->key_length >= left || behind[request->key_length] != '\0') {
@@ -70,11 +70,11 @@ static void add_blob(const wire_message *message, iso_reply *reply) {
         behind += (size_t)request->key_length + 1;
         left -= (size_t)request->key_length + 1;
     }
-    if (request->length != left) {
+    if (!request->follows || request->length != left) {
         wire_malformed();
     }
     if (!current.coder->encoder.add_blob) {
-        reply->status = CPI_UNSUPPORTED;
+        reply->absent = 1;
         return;
     }
     cpi_blob blob = {.size = sizeof blob, .kind = request->kind, .key = key, .bytes = behind, .length = left};
@@ -93,7 +93,11 @@ static void add_thumbnail(wire_message *message, const iso_frame_request *reques
     cpi_surface surface;
     surface_open(message, &request->surface, &surface);
     const cpi_thumbnail_encode_api *table = thumbnails();
-    reply->status = table ? table->add(current.encoder, &surface, &reply->error) : CPI_UNSUPPORTED;
+    if (table) {
+        reply->status = table->add(current.encoder, &surface, &reply->error);
+    } else {
+        reply->absent = 1;
+    }
 }
 
 static void add_frame(wire_message *message, const iso_frame_request *request, iso_reply *reply) {

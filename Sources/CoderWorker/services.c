@@ -84,10 +84,11 @@ static uint32_t thread_hint(void *ctx) {
 
 /* ---- messages ---- */
 
-/* The host keeps so many different warnings of a session, so no more have to travel: a file may cause one a row. */
-#define WARNING_LIMIT 32
-/* The host cuts to 512 characters. */
-#define WARNING_BYTES 2048
+/*
+ * Different warnings of one session that are sent: a file may cause one in each row. The host keeps fewer, and judges
+ * them after cutting and repairing the text, so two warnings that differ here can be equal there.
+ */
+#define WARNING_LIMIT 256
 
 static _Atomic uint64_t told[WARNING_LIMIT];
 
@@ -115,13 +116,7 @@ static void warn(void *ctx, uint32_t severity, const char *message) {
     if (severity < CPI_LOG_WARNING) {
         return;
     }
-    size_t length = strnlen(message, WARNING_BYTES);
-    /* No half characters: back to where one begins. */
-    if (length == WARNING_BYTES) {
-        while (length > 0 && ((unsigned char)message[length] & 0xC0) == 0x80) {
-            length--;
-        }
-    }
+    size_t length = strnlen(message, ISO_WARNING_LIMIT);
     if (!is_new(message, length)) {
         return;
     }

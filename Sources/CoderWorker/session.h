@@ -62,8 +62,8 @@ void surface_open(wire_message *message, const iso_surface *wanted, cpi_surface 
 /* Serve one request; `reply` is zero but for the size of its error. 0: it is none of theirs. */
 int decoder_serve(wire_message *message, iso_reply *reply);
 int encoder_serve(wire_message *message, iso_reply *reply);
-/* What follows the reply of the request just served. */
-int decoder_reply_tail(struct iovec *parts);
+/* Fills in the parts that follow the reply to an ISO_BLOB, at most 3. Returns how many there are. */
+int decoder_reply_tail(const iso_reply *reply, struct iovec *parts);
 void decoder_close(void);
 void encoder_close(void);
 

@@ -52,7 +52,9 @@ static void serve(wire_message *message) {
         if (!decoder_serve(message, &reply) && !encoder_serve(message, &reply)) {
             wire_malformed();
         }
-        count += decoder_reply_tail(parts + 1);
+        if (message->type == ISO_BLOB) {
+            count += decoder_reply_tail(&reply, parts + 1);
+        }
         cpi_status written = sink_flush();
         if (written != CPI_OK && reply.status >= 0) {
             reply.status = written;

@@ -68,7 +68,8 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
             "side": "a side of", "pixels": "a pixel count of", "frames": "a frame count of",
             "total": "a pixel count over all frames of", "input": "an input byte count of",
             "output": "an output byte count of", "memory": "a decoded byte count of",
-            "metadata": "a metadata byte count of", "ratio": "a ratio of decoded to stored bytes of",
+            "metadata": "a metadata byte count of", "all-metadata": "a byte count of all metadata of",
+            "ratio": "a ratio of decoded to stored bytes of",
             "scans": "a scan count of", "nesting": "a nesting of",
         ]
 

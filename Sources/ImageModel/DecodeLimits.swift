@@ -15,6 +15,8 @@ public struct DecodeLimits: Sendable, Hashable {
     public var maxDecodedBytes = 2 << 30
     /// Each of Exif, XMP, ICC and so on.
     public var maxMetadataBytes = 4 << 20
+    /// All metadata of one image together.
+    public var maxTotalMetadataBytes = 16 << 20
     /// Decoded bytes per input byte, looked at only above 64 MiB of decoded bytes.
     public var maxRatio = 2_000
     /// Progressive scans of one picture.
@@ -56,6 +58,7 @@ public struct DecodeLimits: Sendable, Hashable {
         limits.maxOutputBytes = 0
         limits.maxDecodedBytes = 0
         limits.maxMetadataBytes = 0
+        limits.maxTotalMetadataBytes = 0
         limits.maxRatio = 0
         limits.maxScans = 0
         limits.maxNesting = 0

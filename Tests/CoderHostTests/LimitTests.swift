@@ -195,8 +195,8 @@ import Testing
     @Test(
         arguments: [
             \DecodeLimits.maxSide, \.maxPixels, \.maxFrames, \.maxTotalPixels, \.maxInputBytes, \.maxOutputBytes,
-            \.maxDecodedBytes, \.maxMetadataBytes, \.maxRatio, \.maxScans, \.maxNesting, \.maxThreads,
-            \.maxMilliseconds,
+            \.maxDecodedBytes, \.maxMetadataBytes, \.maxTotalMetadataBytes, \.maxRatio, \.maxScans, \.maxNesting,
+            \.maxThreads, \.maxMilliseconds,
         ] as [any KeyPath<DecodeLimits, Int> & Sendable])
     func `are tighter for strangers and absent on request`(key: any KeyPath<DecodeLimits, Int> & Sendable) {
         #expect(DecodeLimits.strict[keyPath: key] > 0)

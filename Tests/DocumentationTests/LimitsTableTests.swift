@@ -19,6 +19,7 @@ import Testing
         "output": "bytes that are written",
         "memory": "bytes of pixels and of a coder's own at one time",
         "metadata": "bytes of each of Exif, XMP, ICC; what is longer is left out, or refused where it is in many parts",
+        "all-metadata": "bytes of all metadata of one image; the coder or the host leaves out the rest, with a warning",
         "ratio": "decoded bytes for each stored one, from 64 MiB of decoded bytes on",
         "scans": "scans of a progressive picture",
         "nesting": "boxes in boxes, pictures made of pictures",

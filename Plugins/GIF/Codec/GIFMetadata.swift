@@ -24,8 +24,15 @@ struct GIFMetadata {
             let packet = hasTrailer(bytes) ? Array(bytes.dropLast(Self.xmpTrailer.count)) : joined(range)
             if !packet.isEmpty { blobs.append(MetadataBlob(.xmp, packet)) }
         }
+        // All comments together have the limit of one piece.
+        var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : .max
         for range in scanner.comments where fits(range) {
             let bytes = joined(range)
+            guard bytes.count <= room else {
+                host.warn("comments are left out: all of them are longer than the limit of \(limits.maxMetadataBytes)")
+                break
+            }
+            room -= bytes.count
             // Seven bits are allowed; what is more and no UTF-8 is taken for Latin-1.
             let text =
                 String(validating: bytes, as: UTF8.self)

@@ -12,20 +12,29 @@ struct MetadataReader {
             if let limit = limitPassed(profile.count) { throw limit }
             found.append(MetadataBlob(.icc, Array(table.bytes[profile])))
         }
+        // Many items may name the same bytes of a small file.
+        var budget = MetadataBudget(session.limits)
         for id in table.sources("cdsc", to: picture.id) {
-            guard let item = table.items[id] else { continue }
-            if item.type == "Exif" {
-                let exif = Self.withoutOffset(try data(of: id))
-                if let exif { found.append(MetadataBlob(.exif, exif)) }
-            } else if item.type == "mime", item.contentType == "application/rdf+xml" {
-                if item.contentEncoding.isEmpty {
-                    found.append(MetadataBlob(.xmp, try data(of: id)))
-                } else {
-                    session.host.warn("XMP with the encoding '\(item.contentEncoding)' is left out")
-                }
+            guard let blob = try blob(id) else { continue }
+            if let reason = budget.refusal(of: "\(blob.kind)", bytes: blob.bytes.count) {
+                session.host.warn(reason)
+                break
             }
+            found.append(blob)
         }
         return found
+    }
+
+    /// The metadata in an item; nil where the item holds none.
+    private func blob(_ id: UInt32) throws(CoderError) -> MetadataBlob? {
+        guard let item = table.items[id] else { return nil }
+        if item.type == "Exif" { return Self.withoutOffset(try data(of: id)).map { MetadataBlob(.exif, $0) } }
+        guard item.type == "mime", item.contentType == "application/rdf+xml" else { return nil }
+        guard item.contentEncoding.isEmpty else {
+            session.host.warn("XMP with the encoding '\(item.contentEncoding)' is left out")
+            return nil
+        }
+        return MetadataBlob(.xmp, try data(of: id))
     }
 
     /// What Exif says, if its bytes are there already; nobody applies it.

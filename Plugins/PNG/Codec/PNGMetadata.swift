@@ -62,11 +62,16 @@ final class PNGMetadata {
         var room = limits.maxMetadataBytes > 0 ? limits.maxMetadataBytes : Int.max
         // What was inflated only to be found too long, or broken, costs time all the same.
         var vain = limits.maxMetadataBytes > 0 ? 4 * limits.maxMetadataBytes : Int.max
+        var hasExif = false
         for chunk in chunks {
             let isEarly = chunk.offset < data
             switch chunk.kind {
             case .eXIf:
-                if let exif = exif(chunk) { blobs.append(MetadataBlob(.exif, exif)) }
+                // Only one is allowed (PNG 3rd edition, 11.3.4.5), and `describe` takes the orientation of the first.
+                if !hasExif, let exif = exif(chunk) {
+                    blobs.append(MetadataBlob(.exif, exif))
+                    hasExif = true
+                }
             case .gAMA where isEarly && intact(chunk, length: 4), .cHRM where isEarly && intact(chunk, length: 32):
                 blobs.append(
                     MetadataBlob(.raw, source.bytes(chunk.data), key: chunk.kind == .gAMA ? "gAMA" : "cHRM"))

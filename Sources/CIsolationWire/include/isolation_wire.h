@@ -45,7 +45,7 @@
 #define ISO_GUARDIAN_DESCRIPTOR 4       /* without a socket there nobody can order the seal                  */
 #define ISO_PACKET_LIMIT 61440          /* header and body of one packet                                     */
 #define ISO_BODY_LIMIT (ISO_PACKET_LIMIT - 32)
-#define ISO_MESSAGE_LIMIT (64 << 20)    /* bodies of all packets of one message; whoever passes it is ended  */
+#define ISO_MESSAGE_LIMIT (64 << 20)    /* bodies of all packets of one message; the host ends a worker that sends more */
 #define ISO_DESCRIPTOR_LIMIT 4          /* descriptors in one packet; they come with the first of a message  */
 
 typedef struct iso_header {
@@ -281,11 +281,34 @@ typedef struct iso_surface {
     cpi_pixel_format format;
 } iso_surface;
 
-typedef struct iso_index_request { /* ISO_BLOB, ISO_OFFER, ISO_SEEK_FRAME, ISO_THUMBNAIL_INFO */
+typedef struct iso_index_request { /* ISO_OFFER, ISO_SEEK_FRAME, ISO_THUMBNAIL_INFO */
     iso_input input;
     uint32_t  index;
     uint32_t  reserved;
 } iso_index_request;
+
+/*
+ * One piece of metadata, in both directions. Behind the struct that holds it stand, where `follows` is 1:
+ *
+ *     has_key:  `key_length` bytes of the key, then one NUL, which `key_length` does not count
+ *     always:   `length` bytes of the metadata
+ *
+ * and nothing else. The receiver refuses a message of any other length.
+ */
+typedef struct iso_blob {
+    uint32_t kind;       /* CPI_BLOB_...                                                               */
+    uint32_t has_key;    /* 1: there is a key, which may be empty                                      */
+    uint32_t key_length; /* at most iso_blob_query.most_key + 1, which stands for every longer key     */
+    uint32_t follows;    /* 1: key and bytes follow; 0: one of them is longer than the host asked for  */
+    uint64_t length;     /* of the metadata, whether it follows or not                                 */
+} iso_blob;
+
+typedef struct iso_blob_query { /* ISO_BLOB */
+    iso_input input;
+    uint32_t  index;
+    uint32_t  most_key; /* bytes of the longest key that the host takes                 */
+    uint64_t  most;     /* bytes of the longest metadata that the host takes            */
+} iso_blob_query;
 
 typedef struct iso_size_request { /* ISO_REDUCED_SIZE */
     iso_input input;
@@ -317,14 +340,9 @@ typedef struct iso_begin_request {
     cpi_image_info info;
 } iso_begin_request;
 
-/* Behind it: the key and a NUL where has_key, then the bytes. */
-typedef struct iso_blob_request {
+typedef struct iso_blob_request { /* ISO_ADD_BLOB; key and bytes behind it, see iso_blob */
     iso_input input;
-    uint32_t  kind;
-    uint32_t  has_key;
-    uint32_t  key_length;
-    uint32_t  reserved;
-    uint64_t  length;
+    iso_blob  blob;
 } iso_blob_request;
 
 typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the frame is not looked at) */
@@ -333,10 +351,10 @@ typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the fram
     cpi_frame_info frame;
 } iso_frame_request;
 
-/* The beginning of every ISO_REPLY; behind it what the request asks for, and for ISO_BLOB iso_blob_reply. */
+/* The beginning of every ISO_REPLY. */
 typedef struct iso_reply {
     cpi_status status;
-    uint32_t   reserved;
+    uint32_t   absent; /* 1: the plugin does not have the function that was asked for; `status` means nothing then */
     cpi_error  error;
     union {
         cpi_image_info   info;   /* ISO_READ_HEADER, ISO_THUMBNAIL_INFO                         */
@@ -345,13 +363,15 @@ typedef struct iso_reply {
         cpi_rect         dirty;  /* ISO_DECODE answered CPI_PARTIAL; all of it where not known  */
         uint32_t         number; /* ISO_SEEK_FRAME                                              */
         uint32_t         size[2]; /* ISO_REDUCED_SIZE                                           */
-        struct { uint32_t kind, has_key, key_length, reserved; uint64_t length; } blob; /* ISO_BLOB: key, bytes behind */
+        iso_blob blob;           /* ISO_BLOB; key and bytes behind the reply                    */
     } value;
 } iso_reply;
 
+#define ISO_WARNING_LIMIT 2048 /* bytes of one warning; both sides cut a longer text here, whatever its encoding */
+
 typedef struct iso_log {
     uint32_t severity;
-    uint32_t length; /* of the text behind it */
+    uint32_t length; /* of the text behind it, at most ISO_WARNING_LIMIT */
 } iso_log;
 
 typedef struct iso_progress {

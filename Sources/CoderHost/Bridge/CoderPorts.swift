@@ -11,7 +11,8 @@ protocol DecoderPort: AnyObject {
     var pool: PixelBufferPool { get }
 
     func readHeader(_ info: inout cpi_image_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status
-    func blob(_ index: UInt32, limit: Int, _ error: inout cpi_error) throws(CoderError) -> (cpi_status, PortBlob)?
+    /// - Parameter most: the bytes that the caller takes; `bytes` of a longer blob is empty.
+    func blob(_ index: UInt32, most: Int, _ error: inout cpi_error) throws(CoderError) -> (cpi_status, PortBlob)?
     func offer(_ index: UInt32, _ offer: inout cpi_format_offer, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status?
     func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) throws(CoderError)
@@ -31,9 +32,12 @@ protocol DecoderPort: AnyObject {
 /// Metadata as a plugin hands it out.
 struct PortBlob {
     var kind: UInt32 = 0
+    /// Nil where the plugin gives no key, or one above ``MetadataBudget/maxKeyBytes``.
     var key: String?
+    /// Bytes of the key in the plugin; ``MetadataBudget/maxKeyBytes`` + 1 for every longer key.
+    var keyLength = 0
     var length = 0
-    /// Empty where there is more than was asked for.
+    /// Empty where the blob or its key is longer than the caller takes.
     var bytes: [UInt8] = []
 }
 

@@ -4,7 +4,7 @@ import ImageProcessing
 
 /// A plugin's decoding session as Swift.
 ///
-/// Every value that comes back is checked before it is used: a plugin may lie.
+/// Checks every value that the plugin returns before it is used.
 final class ImportedDecoder: FrameDecoder {
     private let port: any DecoderPort
     private let id: String
@@ -41,20 +41,24 @@ final class ImportedDecoder: FrameDecoder {
     }
 
     func metadata() throws(CoderError) -> [MetadataBlob] {
-        let limit = context.limits.maxMetadataBytes
+        var budget = MetadataBudget(context.limits)
         var result: [MetadataBlob] = []
-        for index in 0..<UInt32(256) {
+        // One more than are taken, to learn whether there are more.
+        for index in 0...UInt32(MetadataBudget.maxCount) {
             var blob = PortBlob()
             let status = try run { error throws(CoderError) in
-                guard let (status, answer) = try port.blob(index, limit: limit, &error) else { return nil }
+                guard let (status, answer) = try port.blob(index, most: budget.room, &error) else { return nil }
                 blob = answer
                 return status
             }
             if status == nil || status == CPI_END { break }
+            if index == MetadataBudget.maxCount {
+                context.warn("the metadata after the first \(MetadataBudget.maxCount) pieces is left out")
+                break
+            }
             guard let kind = MetadataBlob.Kind(rawValue: blob.kind) else { continue }
-            if limit > 0 && blob.length > limit {
-                context.warn(
-                    "\(kind) metadata of \(blob.length) bytes is above the limit of \(limit) and left out")
+            if let reason = budget.refusal(of: "\(kind)", bytes: blob.length, keyBytes: blob.keyLength) {
+                context.warn(reason)
                 continue
             }
             if blob.bytes.isEmpty { continue }

@@ -1,4 +1,5 @@
 import CCoderPlugin
+import Glibc
 import ImageModel
 import ImageProcessing
 
@@ -44,15 +45,20 @@ import ImageProcessing
         plugin.enter { unsafe api.read_header(handle, &info, &error) }
     }
 
-    func blob(_ index: UInt32, limit: Int, _ error: inout cpi_error) -> (cpi_status, PortBlob)? {
+    func blob(_ index: UInt32, most: Int, _ error: inout cpi_error) -> (cpi_status, PortBlob)? {
         guard let blob = unsafe api.blob else { return nil }
         var raw = unsafe cpi_blob()
         unsafe raw.size = UInt32(MemoryLayout<cpi_blob>.size)
         let status = plugin.enter { unsafe blob(handle, index, &raw, &error) }
         guard status == CPI_OK else { return (status, PortBlob()) }
-        var result = unsafe PortBlob(kind: raw.kind, length: Int(clamping: raw.length))
-        unsafe result.key = raw.key.map { unsafe String(cString: $0) }
-        if let start = unsafe raw.bytes, limit == 0 || result.length <= limit {
+        var result = unsafe PortBlob(kind: raw.kind, length: raw.bytes == nil ? 0 : Int(clamping: raw.length))
+        if let key = unsafe raw.key {
+            result.keyLength = unsafe strnlen(key, MetadataBudget.maxKeyBytes + 1)
+            guard result.keyLength <= MetadataBudget.maxKeyBytes else { return (status, result) }
+            let bytes = unsafe UnsafeRawBufferPointer(start: key, count: result.keyLength)
+            result.key = unsafe String(decoding: bytes, as: UTF8.self)
+        }
+        if let start = unsafe raw.bytes, result.length <= most {
             result.bytes = unsafe Array(UnsafeBufferPointer(start: start, count: result.length))
         }
         return (status, result)

@@ -33,23 +33,34 @@ final class RemoteDecoder: DecoderPort {
         return reply.head.status
     }
 
+    /// What a reply answers; nil where the plugin does not have the function.
+    private func status(_ reply: Worker.Reply) -> cpi_status? { reply.head.absent != 0 ? nil : reply.head.status }
+
     func blob(
-        _ index: UInt32, limit: Int, _ error: inout cpi_error
+        _ index: UInt32, most: Int, _ error: inout cpi_error
     ) throws(CoderError) -> (cpi_status, PortBlob)? {
         guard has(ISO_HAS_BLOB) else { return nil }
-        let reply = try indexed(ISO_BLOB, index, &error)
-        guard reply.head.status == CPI_OK else { return (reply.head.status, PortBlob()) }
+        var query = iso_blob_query()
+        query.input = session.input
+        query.index = index
+        query.most_key = UInt32(MetadataBudget.maxKeyBytes)
+        query.most = UInt64(most)
+        let reply = try session.ask(ISO_BLOB, wireBytes(query), &error)
+        guard let status = status(reply) else { return nil }
+        guard status == CPI_OK else { return (status, PortBlob()) }
         let head = unsafe reply.head.value.blob
-        var blob = PortBlob(kind: head.kind, length: Int(clamping: head.length))
-        // Only what came is used; what it says of itself may be anything.
-        let keyCount = head.has_key != 0 ? min(Int(head.key_length), reply.rest.count) : 0
-        if head.has_key != 0 { blob.key = String(decoding: reply.rest.prefix(keyCount), as: UTF8.self) }
-        let start = min(reply.rest.count, head.has_key != 0 ? keyCount + 1 : 0)
-        let bytes = reply.rest[start...]
-        if limit == 0 || blob.length <= limit, bytes.count >= blob.length {
-            blob.bytes = Array(bytes.prefix(blob.length))
+        var blob = PortBlob(
+            kind: head.kind, keyLength: min(Int(head.key_length), MetadataBudget.maxKeyBytes + 1),
+            length: Int(clamping: head.length))
+        let isWanted = blob.keyLength <= MetadataBudget.maxKeyBytes && blob.length <= most
+        let keyCount = head.has_key != 0 ? blob.keyLength + 1 : 0
+        guard (head.follows != 0) == isWanted, reply.rest.count == (isWanted ? keyCount + blob.length : 0) else {
+            throw session.worker.breach("metadata of another length than it states")
         }
-        return (reply.head.status, blob)
+        guard isWanted else { return (status, blob) }
+        if head.has_key != 0 { blob.key = String(decoding: reply.rest.prefix(blob.keyLength), as: UTF8.self) }
+        blob.bytes = Array(reply.rest[keyCount...])
+        return (status, blob)
     }
 
     func offer(
@@ -58,7 +69,7 @@ final class RemoteDecoder: DecoderPort {
         guard has(ISO_HAS_OFFER) else { return nil }
         let reply = try indexed(ISO_OFFER, index, &error)
         offer = unsafe reply.head.value.offer
-        return reply.head.status
+        return status(reply)
     }
 
     func reducedSize(
@@ -71,7 +82,7 @@ final class RemoteDecoder: DecoderPort {
         request.height = height
         let reply = try session.ask(ISO_REDUCED_SIZE, wireBytes(request), &error)
         if reply.head.status == CPI_OK { unsafe (width, height) = reply.head.value.size }
-        return reply.head.status
+        return status(reply)
     }
 
     func nextFrame(_ frame: inout cpi_frame_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status {
@@ -84,7 +95,7 @@ final class RemoteDecoder: DecoderPort {
         guard has(ISO_HAS_SEEK) else { return nil }
         let reply = try indexed(ISO_SEEK_FRAME, index, &error)
         if reply.head.status == CPI_OK { index = unsafe reply.head.value.number }
-        return reply.head.status
+        return status(reply)
     }
 
     func decode(
@@ -110,7 +121,7 @@ final class RemoteDecoder: DecoderPort {
     ) throws(CoderError) -> cpi_status? {
         let reply = try indexed(ISO_THUMBNAIL_INFO, index, &error)
         info = unsafe reply.head.value.info
-        return reply.head.status
+        return status(reply)
     }
 
     func decodeThumbnail(
@@ -123,6 +134,6 @@ final class RemoteDecoder: DecoderPort {
         message.index = index
         let reply = try session.ask(ISO_THUMBNAIL_DECODE, wireBytes(message), descriptors: [loan.descriptor], &error)
         loan.settle()
-        return reply.head.status
+        return status(reply)
     }
 }

@@ -38,34 +38,35 @@ final class RemoteEncoder: EncoderPort {
     func add(_ blob: MetadataBlob, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
         var request = iso_blob_request()
         request.input = session.input
-        request.kind = blob.kind.rawValue
         let key = blob.key.map { Array($0.utf8) }
-        request.has_key = key == nil ? 0 : 1
-        request.key_length = UInt32(key?.count ?? 0)
-        request.length = UInt64(blob.bytes.count)
+        request.blob = iso_blob(
+            kind: blob.kind.rawValue, has_key: key == nil ? 0 : 1, key_length: UInt32(key?.count ?? 0), follows: 1,
+            length: UInt64(blob.bytes.count))
         let rest = (key.map { $0 + [0] } ?? []) + blob.bytes
-        return try session.ask(ISO_ADD_BLOB, wireBytes(request, rest), &error).head.status
+        let reply = try session.ask(ISO_ADD_BLOB, wireBytes(request, rest), &error)
+        return reply.head.absent != 0 ? nil : reply.head.status
     }
 
     func addThumbnail(_ pixels: PixelBuffer, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
-        try add(ISO_ADD_THUMBNAIL, cpi_frame_info(), pixels, &error)
+        let reply = try add(ISO_ADD_THUMBNAIL, cpi_frame_info(), pixels, &error)
+        return reply.head.absent != 0 ? nil : reply.head.status
     }
 
     func add(
         _ frame: inout cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status {
-        try add(ISO_ADD_FRAME, frame, pixels, &error)
+        try add(ISO_ADD_FRAME, frame, pixels, &error).head.status
     }
 
     private func add(
         _ type: Int32, _ frame: cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error
-    ) throws(CoderError) -> cpi_status {
+    ) throws(CoderError) -> Worker.Reply {
         let loan = try session.surface(CanvasPlace(pixels), copying: true)
         var request = iso_frame_request()
         request.input = session.input
         request.surface = loan.surface
         request.frame = frame
-        return try session.ask(type, wireBytes(request), descriptors: [loan.descriptor], &error).head.status
+        return try session.ask(type, wireBytes(request), descriptors: [loan.descriptor], &error)
     }
 
     func finish(_ error: inout cpi_error) throws(CoderError) -> cpi_status {

@@ -1,4 +1,5 @@
 import CCoderPlugin
+import CIsolationWire
 import Glibc
 import ImageModel
 
@@ -44,8 +45,9 @@ import ImageModel
                 },
                 log: { ctx, severity, message in
                     guard severity >= CPI_LOG_WARNING else { return }
-                    let text = unsafe String(cString: message)
-                    unsafe sessionContext(ctx).warn(String(text.prefix(512)))
+                    let count = unsafe strnlen(message, Int(ISO_WARNING_LIMIT))
+                    let text = unsafe Array(UnsafeRawBufferPointer(start: message, count: count))
+                    unsafe sessionContext(ctx).warn(bytes: text)
                 },
                 progress: { ctx, done, total in
                     unsafe sessionContext(ctx).progress(Int(clamping: done), Int(clamping: total))

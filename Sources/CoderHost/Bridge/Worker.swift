@@ -189,9 +189,10 @@ final class Worker: @unchecked Sendable {
         guard let log = channel.load(iso_log.self) else { throw breach("a short packet") }
         let text = channel.withBody { body in
             let start = MemoryLayout<iso_log>.size
-            return copyBytes(body.extracting(start..<min(body.byteCount, start + Int(min(log.length, 2048)))))
+            let count = min(Int(log.length), Int(ISO_WARNING_LIMIT), body.byteCount - start)
+            return copyBytes(body.extracting(start..<start + count))
         }
-        context.warn(String(String(decoding: text, as: UTF8.self).prefix(512)))
+        context.warn(bytes: text)
     }
 
     private func write(to sink: PluginSink, _ watch: inout Watch) throws(CoderError) {
@@ -249,8 +250,8 @@ final class Worker: @unchecked Sendable {
         return reason
     }
 
-    /// The process broke the rules of the conversation.
-    private func breach(_ what: String) -> CoderError {
+    /// Ends the process because it broke the rules of the conversation; returns the error to throw.
+    func breach(_ what: String) -> CoderError {
         plugin.failed(.violation, during: phase.kind)
         return end(
             CoderError(

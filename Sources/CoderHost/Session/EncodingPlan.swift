@@ -133,6 +133,7 @@ struct EncodingPlan {
     private static func suitable(
         _ metadata: [MetadataBlob], for format: PixelFormat, orientation: Orientation?, _ context: SessionContext
     ) -> [MetadataBlob] {
+        var budget = MetadataBudget(context.limits)
         var result: [MetadataBlob] = []
         for blob in metadata {
             var blob = blob
@@ -147,6 +148,11 @@ struct EncodingPlan {
                     continue
                 }
             default: break
+            }
+            let keyBytes = blob.key?.utf8.count ?? 0
+            if let reason = budget.refusal(of: "\(blob.kind)", bytes: blob.bytes.count, keyBytes: keyBytes) {
+                context.warn(reason)
+                continue
             }
             result.append(blob)
         }

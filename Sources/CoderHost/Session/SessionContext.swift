@@ -75,6 +75,9 @@ public final class SessionContext: Sendable {
         }
     }
 
+    /// Notes a warning of a plugin, whose text may be long and need not be UTF-8.
+    func warn(bytes: [UInt8]) { warn(String(String(decoding: bytes, as: UTF8.self).prefix(512))) }
+
     /// Meters memory; false when the session would pass its limit.
     func reserve(_ delta: Int) -> Bool {
         state.withLock { state in

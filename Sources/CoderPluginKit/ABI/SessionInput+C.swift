@@ -17,6 +17,8 @@ extension DecodeLimits {
         maxOutputBytes = Int(clamping: raw.max_output_bytes)
         maxDecodedBytes = Int(clamping: raw.max_total_alloc)
         maxMetadataBytes = Int(clamping: raw.max_metadata_bytes)
+        // The interface has no limit for all metadata together; the host counts what a coder hands out once more.
+        maxTotalMetadataBytes = maxMetadataBytes.multipliedReportingOverflow(by: 4).overflow ? .max : 4 * maxMetadataBytes
         maxRatio = Int(raw.max_ratio)
         maxScans = Int(raw.max_scans)
         maxNesting = Int(raw.max_nesting)

@@ -160,8 +160,8 @@ extension ParsedArguments {
     package static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
         ("side", \.maxSide), ("pixels", \.maxPixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
         ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
-        ("metadata", \.maxMetadataBytes), ("ratio", \.maxRatio), ("scans", \.maxScans), ("nesting", \.maxNesting),
-        ("threads", \.maxThreads), ("time", \.maxMilliseconds),
+        ("metadata", \.maxMetadataBytes), ("all-metadata", \.maxTotalMetadataBytes), ("ratio", \.maxRatio),
+        ("scans", \.maxScans), ("nesting", \.maxNesting), ("threads", \.maxThreads), ("time", \.maxMilliseconds),
     ]
 
     /// A number with an optional unit of 1024.

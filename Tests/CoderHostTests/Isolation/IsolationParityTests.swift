@@ -5,59 +5,22 @@ import Testing
 
 @testable import CoderHost
 
-/// The same pictures from a plugin in this process and from one in a worker.
+/// A plugin delivers the same image in this process and in a worker.
 @Suite struct `Isolated results` {
     static let inProcess = testHost(Repository.products)
     static let isolated = testHost(
         Repository.workerPlugins, isolation: IsolationPolicy(.require, reuse: .reuse(20), needed: []))
 
-    /// Everything that a picture has to say, or what is wrong with it.
-    private struct Account: Equatable {
-        var info: ImageInfo?
-        var metadata: [MetadataBlob] = []
-        var frames: [FrameInfo] = []
-        var digests: [String] = []
-        var thumbnails: [ImageInfo] = []
-        var warnings: [String] = []
-        var problem: CoderError?
-        var formats: [PixelFormat] = []
-
-        init(_ source: ImageSource, _ host: CoderHost, backwards: Bool = false) {
-            do throws(CoderError) {
-                try host.manager.withSession(source) { session throws(CoderError) in
-                    info = session.info
-                    formats = try session.pixelFormats()
-                    metadata = try session.metadata()
-                    thumbnails = try session.thumbnails()
-                    if case .failure(let error) = session.findFrames() { problem = error }
-                    frames = session.knownFrames
-                    let order = backwards ? Array((0..<frames.count).reversed()) : Array(0..<frames.count)
-                    for index in order { digests.append(try Self.digest(session.decodeFrame(index).pixels)) }
-                    warnings = session.context.warnings
-                }
-            } catch {
-                problem = error
-            }
-        }
-
-        /// Of the bytes of all rows, whatever the format.
-        static func digest(_ pixels: PixelBuffer) -> String {
-            var bytes: [UInt8] = []
-            for y in 0..<pixels.size.height { pixels.withRow(y) { row in bytes += copyBytes(row) } }
-            return "\(pixels.format) \(SHA256.hexDigest(of: bytes))"
-        }
-    }
-
     @Test(arguments: Fixture.all)
     func `are those of the plugin in process, errors and warnings as well`(fixture: Fixture) {
         let source = ImageSource(fixture.bytes, name: fixture.name)
-        #expect(Account(source, Self.isolated) == Account(source, Self.inProcess))
+        #expect(SessionAccount(source, Self.isolated) == SessionAccount(source, Self.inProcess))
     }
 
     @Test(arguments: Fixture.valid.filter { ($0.expect?.frameCount ?? 1) > 2 })
     func `are the same in any order of frames`(fixture: Fixture) {
         let source = ImageSource(fixture.bytes, name: fixture.name)
-        #expect(Account(source, Self.isolated, backwards: true) == Account(source, Self.inProcess, backwards: true))
+        #expect(SessionAccount(source, Self.isolated, backwards: true) == SessionAccount(source, Self.inProcess, backwards: true))
     }
 
     @Test func `come from a file by its own descriptor and from a large one piece by piece`() throws {
@@ -68,8 +31,8 @@ import Testing
             to: "large.jpg")
         for path in [Fixture.valid("jpeg")[0].path, large] {
             let source = try ImageSource(path: path)
-            let account = Account(source, Self.isolated)
-            #expect(account == Account(source, Self.inProcess))
+            let account = SessionAccount(source, Self.isolated)
+            #expect(account == SessionAccount(source, Self.inProcess))
             #expect(account.digests.count == 1)
         }
     }
@@ -141,7 +104,7 @@ import Testing
                     if session == nil { session = try host.manager.openSession(source) }
                     let part = try session?.decodeAvailable()
                     result.append(
-                        part.map { "\($0.changed) \($0.isComplete) " + Account.digest($0.pixels) } ?? "nothing")
+                        part.map { "\($0.changed) \($0.isComplete) " + SessionAccount.digest($0.pixels) } ?? "nothing")
                 } catch {
                     result.append("\(error)")
                 }

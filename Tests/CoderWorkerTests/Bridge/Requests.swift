@@ -109,8 +109,9 @@ extension SealedWorker {
         statuses.append(try reply(ISO_BEGIN, bytes(of: begin)).status)
         if let xmp {
             var blob = iso_blob_request()
-            blob.kind = CPI_BLOB_XMP
-            blob.length = UInt64(xmp.count)
+            blob.blob.kind = CPI_BLOB_XMP
+            blob.blob.length = UInt64(xmp.count)
+            blob.blob.follows = 1
             statuses.append(try reply(ISO_ADD_BLOB, bytes(of: blob) + xmp).status)
         }
         var add = iso_frame_request()

@@ -95,6 +95,15 @@ CPI_MANIFEST(MANIFEST);
 #ifndef INIT
 #define INIT NULL
 #endif
+#ifndef BLOB /* the function that hands out metadata */
+#define BLOB NULL
+#endif
+#ifndef DIRTY /* the function that tells what the last decode changed */
+#define DIRTY NULL
+#endif
+#ifndef DECODE_ANSWER
+#define DECODE_ANSWER ANSWER
+#endif
 
 static cpi_status answer(cpi_error *error, cpi_status status) {
     if (status < 0) {
@@ -154,7 +163,7 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
             row[0] = COLOR >> 16 & 255, row[1] = COLOR >> 8 & 255, row[2] = COLOR & 255;
         }
     }
-    return answer(error, ANSWER);
+    return answer(error, DECODE_ANSWER);
 }
 
 static const void *extension_of_decoder(cpi_decoder *d, const char *id) { return (void)d, (void)id, EXTENSION; }
@@ -162,7 +171,11 @@ static const void *extension(const char *id) { return (void)id, EXTENSION; }
 
 static const cpi_decoder_api decoder_api = {
     .size = DECODER_SIZE, .open = open_decoder, .close = close_decoder, .set_source = set_source,
-    .read_header = read_header, .next_frame = next_frame, .decode = decode, .get = extension_of_decoder,
+    .read_header = read_header, .blob = BLOB, .next_frame = next_frame, .decode = decode,
+    .get = extension_of_decoder,
+#if CPI_TARGET_MINOR >= 1
+    .dirty = DIRTY,
+#endif
 };
 static const cpi_coder the_coder = {.size = CODER_SIZE, .roles = CPI_CODER_DECODE, .id = CODER_ID,
                                     .decoder = &decoder_api};
