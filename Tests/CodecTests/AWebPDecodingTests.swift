@@ -142,6 +142,21 @@ private func walk(_ bytes: [UInt8], decoding: Bool = true) -> (frames: [FrameInf
         #expect(try hasAlpha(opaque, width: 41))
     }
 
+    @Test func `gives opaque pixels where a frame replaces the canvas and declares no alpha`() throws {
+        // "VP8L" | length 4 | 2F | width - 1 14, height - 1 14, alpha 1, version 3
+        var image = try HandmadeAWebP.picture("lossless-alpha")
+        #expect(image[12] & 0x10 != 0)
+        image[12] ^= 0x10
+        let file = HandmadeAWebP.file(
+            HandmadeAWebP.canvas(40, 24) + HandmadeAWebP.animation + HandmadeAWebP.frame(image))
+        let decoder = try decoder(file)
+        #expect(try !decoder.readHeader().hasAlpha)
+
+        let all = try pixels(decoder, #require(try decoder.nextFrame()))
+
+        #expect(stride(from: 3, to: all.count, by: 4).allSatisfy { all[$0] == 255 })
+    }
+
     @Test func `skips chunks it does not know`() throws {
         let odd = HandmadeAWebP.chunk("abcd", [1, 2, 3])
         let picture = try HandmadeAWebP.picture("lossy-alpha")

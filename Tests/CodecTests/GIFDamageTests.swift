@@ -32,11 +32,33 @@ import Testing
         var short = HandmadeGIF(2, 2)
         short.frame(0, 0, 2, 2, [1, 2, 3])
         short.end()
-        #expect(try decodeGIF(short.bytes).frames[0].pixels == handmadeRGBA([1, 2, 3]) + [0, 0, 0, 0])
+        #expect(try decodeGIF(short.bytes).frames[0].pixels == handmadeRGBA([1, 2, 3]) + [0, 0, 0, 255])
         var long = HandmadeGIF(2, 2)
         long.frame(0, 0, 2, 2, [1, 2, 3, 1, 2, 2])
         long.end()
         #expect(try decodeGIF(long.bytes).frames[0].pixels == handmadeRGBA([1, 2, 3, 1]))
+    }
+
+    /// The header of a complete file declares `hasAlpha` before any pixel is decoded.
+    @Test(arguments: [false, true], [false, true])
+    func `never has transparent pixels in an image that is declared opaque`(isSecond: Bool, isSeenThrough: Bool) throws {
+        var file = HandmadeGIF(2, 2)
+        if isSecond { file.frame(0, 0, 2, 2, [1, 1, 1, 1]) }
+        file.control(delay: 1, disposal: 1, transparent: isSeenThrough ? 3 : nil)
+        file.frame(0, 0, 2, 2, [1, 2])
+        file.end()
+
+        let (info, frames) = try decodeGIF(file.bytes)
+
+        #expect(info.hasAlpha == (isSeenThrough && !isSecond))
+        let rest = Array(frames[frames.count - 1].pixels.suffix(8))
+        #expect(rest == (isSeenThrough ? [0, 0, 0, 0, 0, 0, 0, 0] : [0, 0, 0, 255, 0, 0, 0, 255]))
+    }
+
+    @Test func `is declared transparent when its only frame is cut`() throws {
+        let bytes = Self.file.bytes
+        let decoder = try GIFDecoder(DecoderSession(source: ByteSource(Array(bytes.prefix(bytes.count - 2)))))
+        #expect(try decoder.readHeader().hasAlpha)
     }
 
     @Test func `may have a screen without area: it is as large as the first frame needs`() throws {

@@ -257,8 +257,8 @@ private let files: [[UInt8]] =
             seen.append(bytesOfRows(canvas))
         }
         #expect(blends == [.source, .source, .over])
-        // One that replaces everything is the same whatever was there.
-        let second = width == 2 ? handmadeRGBA([3]) + [0, 0, 0, 0] : handmadeRGBA([3, 2])
+        // A frame that replaces the whole canvas does not depend on the pixels below it: missing pixels are black.
+        let second = width == 2 ? handmadeRGBA([3]) + [0, 0, 0, 255] : handmadeRGBA([3, 2])
         #expect(seen == [handmadeRGBA([1, 2]), second, handmadeRGBA([3]) + [0, 0, 0, 0]])
     }
 }

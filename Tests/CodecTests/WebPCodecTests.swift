@@ -69,10 +69,22 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         let info = try decoder.readHeader()
 
         #expect(info.nativeFormat == .rgb8 && !info.hasAlpha && info.isLossy == (name == "lossy"))
-        // What lossless data says of its alpha is but a hint (RFC 9649 section 3.4).
-        let alpha: PixelFormat.Alpha = name == "lossy" ? .opaque : .straight
-        #expect(decoder.pixelFormats == [.rgb8, PixelFormat(.rgba, alpha: alpha), PixelFormat(.bgra, alpha: alpha)])
+        #expect(decoder.pixelFormats == [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)])
         #expect(try decode(file("\(name).webp"), to: .rgb8) == withoutAlpha(samples("\(name).pam", size, 4)))
+    }
+
+    /// The alpha bit of lossless data is a hint (RFC 9649 section 3.4).
+    @Test(arguments: [PixelFormat.Channels.rgba, .bgra])
+    func `gives opaque pixels where the header declares no alpha`(channels: PixelFormat.Channels) throws {
+        var bytes = try file("lossless-alpha.webp")
+        // "VP8L" | length 4 | 2F | width - 1 14, height - 1 14, alpha 1, version 3
+        let start = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("VP8L".utf8)) })
+        #expect(bytes[start + 12] & 0x10 != 0)
+        bytes[start + 12] ^= 0x10
+
+        let all = try decode(bytes, to: PixelFormat(channels, alpha: .opaque))
+
+        #expect(stride(from: 3, to: all.count, by: 4).allSatisfy { all[$0] == 255 })
     }
 
     @Test func `offers alpha straight and premultiplied`() throws {

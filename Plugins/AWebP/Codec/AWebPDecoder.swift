@@ -162,7 +162,8 @@ public final class AWebPDecoder: AnimationDecoder {
             isWarm = true
             let reserved = Self.ownBytes(current)
             try session.host.reserve(bytes: reserved)
-            try WebPDecompressor.decode(session.source, current.bytes, into: surface)
+            try WebPDecompressor.decode(
+                session.source, current.bytes, into: surface, isOpaque: current.fillsAlpha(on: scanner.canvas))
             try session.host.reserve(bytes: -reserved)
             return .complete
         }
@@ -179,7 +180,8 @@ public final class AWebPDecoder: AnimationDecoder {
             try session.host.reserve(bytes: reserved)
             run = Run(
                 decompressor: try WebPDecompressor(
-                    into: surface, rect: PixelRect(surface.size), scales: false, threads: false),
+                    into: surface, rect: PixelRect(surface.size), isOpaque: frame.fillsAlpha(on: scanner.canvas),
+                    scales: false, threads: false),
                 format: surface.format, reserved: reserved)
         }
         guard let decompressor = run?.decompressor, end > frame.start else { throw .needsInput }

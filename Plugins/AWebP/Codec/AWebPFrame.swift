@@ -39,6 +39,10 @@ struct AWebPFrame {
         return isLossless && rect != PixelRect(canvas) ? .over : .source
     }
 
+    /// Whether lossless data that declares no alpha replaces the pixels of the canvas: then the header of the file may
+    /// declare an opaque image, and the decoder sets alpha to its maximum.
+    func fillsAlpha(on canvas: PixelSize) -> Bool { isLossless && !hasAlpha && blend(on: canvas) == .source }
+
     /// Reads the payload of a frame's chunk as far as its pixels.
     ///
     ///     x ÷ 2 24 | y ÷ 2 24 | width - 1 24 | height - 1 24 | milliseconds 24 | reserved 6, no blending 1, clear 1

@@ -103,11 +103,9 @@ public final class GIFDecoder: AnimationDecoder {
         if let unfinished = self.run, unfinished.isFilling(surface) {
             run = unfinished
         } else {
-            // A frame that hides everything must not depend on what happens to be below it.
-            let hidesAll = frame.rect == PixelRect(scanner.canvas)
             let target = GIFFrameDecoder.Target(
                 frame: frame, palette: frame.palette ?? scanner.globalPalette, isFirst: index == 0,
-                clearsRest: index == 0 || hidesAll || frame.blend(on: scanner.canvas) == .over,
+                rest: rest(of: frame, isFirst: index == 0),
                 isCoarse: request.wantsPartial && frame.dataEnd == nil)
             run = try GIFFrameDecoder(target, source: source, host: host, lzw: lzw, surface)
             self.run = run
@@ -137,6 +135,16 @@ public final class GIFDecoder: AnimationDecoder {
         return index == 0 ? scanner.openFrame : nil
     }
 
+    /// What stands for pixels that a frame lacks; it depends on this frame alone, so that a source that grows gives the
+    /// same pixels.
+    private func rest(of frame: GIFFrame, isFirst: Bool) -> GIFFrameDecoder.Rest {
+        let isOver = frame.blend(on: scanner.canvas) == .over
+        if isOver, !isFirst { return .transparent }
+        // A frame that hides the whole canvas must not depend on the pixels below it.
+        guard frame.rect.contains(PixelRect(scanner.canvas)) else { return isFirst ? .transparent : .kept }
+        return frame.control.transparentIndex == nil ? .opaque : .transparent
+    }
+
     // MARK: Facts
 
     private func scanAll() throws(CoderError) {
@@ -154,10 +162,10 @@ public final class GIFDecoder: AnimationDecoder {
         }
     }
 
-    /// Whether the canvas may be seen through, now or later.
+    /// Whether some pixel of some composited frame may be transparent. The missing rows of a first frame that is cut are.
     private func hasAlpha(_ frameCount: Int?) -> Bool {
         guard frameCount != nil, let first = scanner.frames.first else { return true }
         return !first.rect.contains(PixelRect(scanner.canvas)) || first.control.transparentIndex != nil
-            || scanner.uncovers
+            || first.dataEnd == nil || scanner.uncovers
     }
 }

@@ -10,10 +10,19 @@ final class GIFFrameDecoder {
         var palette: Range<Int>?
         /// Whether there is nothing to show without this frame.
         var isFirst: Bool
-        /// Whether pixels that are missing are made transparent; else what is in the surface shows through.
-        var clearsRest: Bool
+        /// What stands for pixels that the compressed data lacks.
+        var rest: Rest
         /// Whether rows of an interlaced picture stand for those below them until these come.
         var isCoarse: Bool
+    }
+
+    /// What stands for missing pixels.
+    enum Rest {
+        /// The pixels that are in the surface already.
+        case kept
+        case transparent
+        /// Black: the header may have declared that the image is opaque.
+        case opaque
     }
 
     private let source: ByteSource
@@ -58,12 +67,14 @@ final class GIFFrameDecoder {
             switch outcome {
             case .more: continue
             case .cut:
-                if isComplete, target.clearsRest { painter.clearRest(of: surface, keepsCoarse: true) }
+                if isComplete, target.rest != .kept { painter.clearRest(of: surface, keepsCoarse: true) }
                 if wantsPartial, !painter.changed.isEmpty { return .partial(painter.changed) }
                 throw isComplete ? .truncated() : .needsInput
             case .ended, .invalid:
                 try report(outcome)
-                if target.clearsRest { painter.clearRest(of: surface, keepsCoarse: false) }
+                if target.rest != .kept {
+                    painter.clearRest(of: surface, to: target.rest == .opaque ? Self.black : 0, keepsCoarse: false)
+                }
                 return .complete
             }
         }

@@ -108,9 +108,6 @@ public final class WebPDecoder: ImageDecoder {
 
     public var pixelFormats: [PixelFormat] {
         guard let picture else { return [] }
-        // RFC 9649 section 3.4: the alpha bit of lossless data is a hint; a pixel behind the end of the colour table is
-        // transparent all the same. So nothing is promised of that alpha.
-        if !picture.hasAlpha, picture.isLossless { return [.rgb8, .rgba8, .bgra8] }
         if !picture.hasAlpha { return [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)] }
         return [
             .rgba8, .bgra8, PixelFormat(.rgba, alpha: .premultiplied), PixelFormat(.bgra, alpha: .premultiplied),
@@ -205,7 +202,7 @@ public final class WebPDecoder: ImageDecoder {
         run = Run(
             decompressor: try WebPDecompressor(
                 into: surface, rect: isWhole ? PixelRect(surface.size) : picture.rect,
-                scales: surface.size != picture.canvas, threads: mayThread),
+                isOpaque: picture.isLossless && !picture.hasAlpha, scales: surface.size != picture.canvas, threads: mayThread),
             format: surface.format, size: surface.size, reserved: reserved)
     }
 

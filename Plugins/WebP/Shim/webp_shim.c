@@ -150,6 +150,11 @@ int32_t webps_decode(const uint8_t *bytes, size_t count, uint32_t format, uint8_
     return status_of(code);
 }
 
+void webps_make_opaque(uint8_t *pixels, size_t stride, uint32_t width, uint32_t rows) {
+    for (uint32_t y = 0; y < rows; y++, pixels += stride)
+        for (uint32_t x = 0; x < width; x++) pixels[4 * (size_t)x + 3] = 0xFF;
+}
+
 /* The GNU allocator gives the end of its heap back when it is larger than twice the largest mapped block ever freed.
    Without one, every frame of an animation faults its pages in anew: 4 % of the decoding of lossy frames with alpha. */
 void webps_expect(size_t bytes) {

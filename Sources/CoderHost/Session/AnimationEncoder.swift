@@ -71,8 +71,9 @@ public final class AnimationEncoder {
     }
 
     private func begin(with format: PixelFormat) throws(CoderError) -> EncodingPlan {
-        // The facts are those of all frames: a later one may have the alpha that the first has not.
-        facts.nativeFormat = facts.hasAlpha && !format.hasTransparency ? format.withAlpha : format
+        // The facts hold for all frames. A later frame may have the alpha that the first lacks. An encoder that is told
+        // of an opaque animation gets no alpha samples, so that they cannot contradict the facts.
+        facts.nativeFormat = facts.hasAlpha ? format.withAlpha : format.withoutAlpha
         let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: background)
         if let spool { try plan.begin(encoder, spool) } else { try plan.begin(encoder, sink) }
         return plan
@@ -164,6 +165,15 @@ extension PixelFormat {
         case .gray: PixelFormat(.grayAlpha, bits: bits, numeric: numeric)
         case .rgb, .cmyk: PixelFormat(.rgba, bits: bits, numeric: numeric)
         case .grayAlpha, .rgba, .bgra: self
+        }
+    }
+
+    /// The format with the same samples without alpha.
+    fileprivate var withoutAlpha: PixelFormat {
+        switch channels {
+        case .grayAlpha: PixelFormat(.gray, bits: bits, numeric: numeric)
+        case .rgba, .bgra: PixelFormat(.rgb, bits: bits, numeric: numeric)
+        case .gray, .rgb, .cmyk: self
         }
     }
 }

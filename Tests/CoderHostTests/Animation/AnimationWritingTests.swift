@@ -33,6 +33,27 @@ import Testing
         #expect(written.info.orientation?.rawValue == 6)
     }
 
+    /// A plugin may deliver transparent pixels although it declared an opaque image.
+    @Test(arguments: ["apng", "avif", "gif", "webp"] as [ImageFormat])
+    func `gives no transparent pixel to an encoder of an opaque animation`(format: ImageFormat) throws {
+        let size = PixelSize(8, 8)
+        let sink = MemorySink()
+        let facts = ImageInfo(size: size, nativeFormat: .rgba8, hasAlpha: false)
+
+        let encoder = try Self.manager.makeAnimationEncoder(to: format, of: facts, into: sink)
+        for color in [[200, 0, 0, 255], [0, 0, 200, 0]] as [[UInt8]] {
+            try encoder.add(try .of(size, .rgba8, color), duration: .milliseconds(100))
+        }
+        try encoder.finish()
+
+        let animation = try AnimatedImage(ImageSource(sink.bytes), manager: Self.manager)
+        #expect(animation.frameCount == 2)
+        for index in 0..<animation.frameCount {
+            let samples = PixelDigest.rgba8(try animation.frame(at: index).pixels)
+            #expect(stride(from: 3, to: samples.count, by: 4).allSatisfy { samples[$0] == 255 })
+        }
+    }
+
     @Test(arguments: ["apng", "avif", "gif", "webp"] as [ImageFormat])
     func `needs no more facts than size and format`(format: ImageFormat) throws {
         let size = PixelSize(8, 8)

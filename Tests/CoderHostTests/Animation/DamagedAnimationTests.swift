@@ -285,10 +285,10 @@ import Testing
         // 7 stands for nothing right behind the clear code 4.
         let first = GIF.head(2, 2) + GIF.frame(0, 0, 2, 2, codes: [4, 1, 7, 1, 5]) + GIF.end
         #expect(see(first).problem == .corrupt)
-        // What is drawn before the code stays. Of a frame that hides everything, the rest is empty in whichever order
-        // frames are asked for; of a smaller one it is what was below.
-        let nothing: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0]
-        for (width, rest) in [(2, nothing), (1, Self.red + Self.red)] {
+        // The pixels before the code stay. The missing pixels of a frame that hides the whole canvas are black, in
+        // whichever order the caller asks for frames; those of a smaller frame show the canvas below.
+        let black: [UInt8] = [0, 0, 0, 255, 0, 0, 0, 255]
+        for (width, rest) in [(2, black), (1, Self.red + Self.red)] {
             let later = Self.gif(GIF.frame(0, 0, width, 2, codes: [4, 3, 7, 1, 5]))
             let image = try Bench.open(later)
             #expect(image.frameCount == 3 && image.problem == nil)

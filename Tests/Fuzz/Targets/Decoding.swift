@@ -1,7 +1,7 @@
 import CoderHost
 package import ImageModel
 
-/// Opens a picture as a host does that wants everything from it, and says what must not be.
+/// Opens an image, reads everything from it, and reports contradictions between its header and its pixels.
 package enum Decoding {
     /// Small enough that a wrong size costs nothing, and a time that no small picture needs.
     package static let limits = {
@@ -72,12 +72,22 @@ package enum Decoding {
             }
         }
         let frames = try session.frames()
+        if let declared = session.info.frameCount, declared != frames.count {
+            throw CoderError(.pluginFault, "the header declares \(declared) frames, \(frames.count) follow")
+        }
+        if frames.count > 1, !session.info.isAnimated {
+            throw CoderError(.pluginFault, "the header declares a still, \(frames.count) frames follow")
+        }
         for frame in frames {
-            let picture = try session.decodeFrame(frame.index).pixels
-            guard picture.size == size else {
-                throw CoderError(.pluginFault, "frame \(frame.index) has \(picture.size) pixels, not \(size)")
+            let pixels = try session.decodeFrame(frame.index).pixels
+            guard pixels.size == size else {
+                throw CoderError(.pluginFault, "frame \(frame.index) has \(pixels.size) pixels, not \(size)")
             }
-            sum.add(picture)
+            // An encoder relies on this flag: it leaves the alpha channel out.
+            if !session.info.hasAlpha, pixels.hasTransparentPixel {
+                throw CoderError(.pluginFault, "frame \(frame.index) of an opaque image has transparent pixels")
+            }
+            sum.add(pixels)
         }
         // A small version may be broken in a picture that is not.
         if let thumbnails = try? session.thumbnails() {

@@ -2,8 +2,8 @@ import CoderHost
 import ImageModel
 
 extension FuzzTarget {
-    /// What the host does between coders: frames put together, pictures written.
-    static let pipeline = [compositor, encoders]
+    /// The work of the host between coders: it composites frames, encodes images and converts files.
+    static let pipeline = [compositor, encoders, conversions]
 
     /// A list of frames of any kind: sixteen bytes for each, behind one for the canvas.
     ///

@@ -81,8 +81,8 @@ internal import ImageModel
         }
     }
 
-    /// Makes transparent, or black where there is no transparency, what was not painted.
-    func clearRest(of surface: borrowing Surface, keepsCoarse: Bool) {
+    /// Paints every missing pixel in one color, 0xAABBGGRR.
+    func clearRest(of surface: borrowing Surface, to color: UInt32 = 0, keepsCoarse: Bool) {
         precondition(isPainting(surface))
         // In the first pass everything below the row in work is empty, then nothing.
         if keepsCoarse, isCoarse, pass > 0 { return }
@@ -90,7 +90,13 @@ internal import ImageModel
             let part = size.width - column
             let bytesPerPixel = format.bytesPerPixel
             let start = unsafe target + row * stride + column * bytesPerPixel
-            unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: part * bytesPerPixel)
+            if bytesPerPixel == 4 {
+                for pixel in 0..<part {
+                    unsafe start.storeBytes(of: color.littleEndian, toByteOffset: 4 * pixel, as: UInt32.self)
+                }
+            } else {
+                unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: part * bytesPerPixel)
+            }
             note(row..<row + 1)
             left -= part
             nextRow()

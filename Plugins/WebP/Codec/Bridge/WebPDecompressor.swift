@@ -9,15 +9,34 @@ import WebPShim
 @safe package final class WebPDecompressor {
     private let decoder: OpaquePointer
     private let pixels: UnsafeMutableRawPointer
+    private let output: Output
     /// Rows of the output that are whole.
     package private(set) var rows = 0
 
-    /// Prepares to fill `rect` of the surface, scaling the picture where `scales` is set.
+    /// The place of the pixels, and whether their alpha is to be full.
+    private struct Output {
+        let start: UnsafeMutablePointer<UInt8>
+        let stride: Int
+        let width: Int
+        let fillsAlpha: Bool
+
+        /// RFC 9649 section 3.4: the alpha bit of lossless data is a hint. Data without that bit may still hold transparent
+        /// pixels, for example behind the end of the color table; the header has declared them opaque.
+        func fillAlpha(rows: Range<Int>) {
+            guard fillsAlpha, !rows.isEmpty else { return }
+            unsafe webps_make_opaque(start + rows.lowerBound * stride, stride, UInt32(width), UInt32(rows.count))
+        }
+    }
+
+    /// Prepares to fill `rect` of the surface, scaling the image where `scales` is set.
     ///
+    /// - Parameter isOpaque: whether the header declares that alpha is full in every pixel.
     /// - Throws: `.outOfMemory`.
     ///
     /// The corresponding C function is `WebPIDecode`.
-    package init(into surface: borrowing Surface, rect: PixelRect, scales: Bool, threads: Bool) throws(CoderError) {
+    package init(
+        into surface: borrowing Surface, rect: PixelRect, isOpaque: Bool, scales: Bool, threads: Bool
+    ) throws(CoderError) {
         precondition(!rect.isEmpty && PixelRect(surface.size).contains(rect))
         let offset = rect.y * surface.stride + rect.x * surface.format.bytesPerPixel
         let start = unsafe (surface.baseAddress + offset).assumingMemoryBound(to: UInt8.self)
@@ -28,6 +47,9 @@ import WebPShim
         else { throw WebPLibrary.error(WEBPS_NO_MEMORY) }
         unsafe self.decoder = decoder
         unsafe pixels = surface.baseAddress
+        unsafe output = Output(
+            start: start, stride: surface.stride, width: rect.width,
+            fillsAlpha: isOpaque && surface.format.channels.hasAlpha)
     }
 
     deinit { unsafe webps_decoder_free(decoder) }
@@ -43,6 +65,7 @@ import WebPShim
         guard let base = unsafe source.baseAddress else { return false }
         var rows = UInt32(self.rows)
         let status = unsafe webps_decoder_update(decoder, base + range.lowerBound, range.count, &rows)
+        output.fillAlpha(rows: self.rows..<max(self.rows, Int(rows)))
         self.rows = Int(rows)
         switch status {
         case WEBPS_OK: return true
@@ -51,13 +74,14 @@ import WebPShim
         }
     }
 
-    /// Decodes a picture whose bytes are all there, which saves the library its preparations for the next call.
+    /// Decodes an image whose bytes are all there, which saves the library its preparations for the next call.
     ///
-    /// - Shape: `range` begins with a chunk of the picture, and the picture has the size of the surface.
+    /// - Parameter isOpaque: whether the header declares that alpha is full in every pixel.
+    /// - Shape: `range` begins with a chunk of the image, and the image has the size of the surface.
     ///
     /// The corresponding C function is `WebPDecode`.
     package static func decode(
-        _ source: ByteSource, _ range: Range<Int>, into surface: borrowing Surface
+        _ source: ByteSource, _ range: Range<Int>, into surface: borrowing Surface, isOpaque: Bool
     ) throws(CoderError) {
         precondition(range.upperBound <= source.available)
         let target = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
@@ -72,6 +96,10 @@ import WebPShim
         }
         // Nothing more is coming.
         if status != WEBPS_OK { throw WebPLibrary.error(status == WEBPS_NEEDS_INPUT ? WEBPS_CORRUPT : status) }
+        let output = unsafe Output(
+            start: target, stride: stride, width: size.width,
+            fillsAlpha: isOpaque && surface.format.channels.hasAlpha)
+        output.fillAlpha(rows: 0..<size.height)
     }
 
     /// Tells the allocator that blocks of this size come and go.

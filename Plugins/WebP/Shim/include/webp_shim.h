@@ -67,7 +67,10 @@ void           webps_decoder_free(webps_decoder *d);
    OK: complete. NEEDS_INPUT or an error. */
 int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t count, uint32_t *rows);
 
-/* Decodes a whole picture of width x height into `pixels` in one go: OK or an error. */
+/* Sets alpha to its maximum in `rows` rows of four bytes a pixel. */
+void webps_make_opaque(uint8_t *pixels, size_t stride, uint32_t width, uint32_t rows);
+
+/* Decodes a whole image of width x height into `pixels` in one go: OK or an error. */
 int32_t webps_decode(const uint8_t *bytes, size_t count, uint32_t format, uint8_t *pixels, size_t stride,
                      uint32_t width, uint32_t height);
 

@@ -41,6 +41,25 @@ extension PixelBuffer {
         sum.add(self)
         return sum.value
     }
+
+    /// Whether alpha is below its maximum in some pixel; in every format alpha is the last sample.
+    package var hasTransparentPixel: Bool {
+        guard format.hasTransparency, format.numeric == .unorm else { return false }
+        let (pixel, sample) = (format.bytesPerPixel, format.bytesPerSample)
+        let full = (1 << format.bits) - 1
+        return (0..<size.height).contains { y in
+            withRow(y) { row in
+                (0..<size.width).contains { x in
+                    let at = (x + 1) * pixel - sample
+                    let alpha =
+                        unsafe sample == 1
+                        ? Int(row.unsafeLoad(fromByteOffset: at, as: UInt8.self))
+                        : Int(row.unsafeLoad(fromByteOffset: at, as: UInt16.self))
+                    return alpha < full
+                }
+            }
+        }
+    }
 }
 
 /// Whole files, read into memory; empty where there is none.

@@ -321,7 +321,9 @@ public struct RIFFMutator: PartsMutator {
             if dice.once(in: 2) { part.data[dice.pick([4, 7])] = UInt8(dice.below(70)) }
         // Behind the header stand the codes of Huffman tables: nearly right ones are what gets far.
         case "VP8L" where part.data.count > 8 && dice.once(in: 2):
-            for _ in 0..<1 + dice.below(3) {
+            // Declares alpha where there is none, and none where there is alpha.
+            if dice.once(in: 3) { part.data[4] ^= 0x10 }
+            for _ in 0..<dice.below(3) {
                 part.data[5 + dice.below(min(40, part.data.count - 5))] ^= 1 << UInt8(dice.below(8))
             }
         default: BytesMutator().change(&part.data, &dice)
