@@ -128,13 +128,14 @@ static void judge_cell(const attack *a, int stage, const mode *m) {
     const char *outcome_word = found.count > found.blame ? "escaped"
                                : found.blame > 0         ? "blamed"
                                : m->is_refused && is_refusal ? "refused" : "held";
-    int passes = strcmp(outcome_word, expected) == 0 || strcmp(expected, "degraded") == 0 ||
-                 (m->is_control && (a->effect & MAYBE));
+    int is_unavailable = m->is_control && (a->effect & MAYBE) && found.count == 0;
+    int passes = strcmp(outcome_word, expected) == 0 || strcmp(expected, "degraded") == 0 || is_unavailable;
     cells++;
     failures += !passes;
     char all[1100];
     snprintf(all, sizeof all, "%s%s%s (%d ms)", found.text, found.count && note[0] ? " | " : "", note, o.milliseconds);
-    print_cell(a, stage, m, expected, outcome_word, passes ? "pass" : "FAIL", all);
+    if (is_unavailable) snprintf(all, sizeof all, "this kernel or user refuses it without isolation, too");
+    print_cell(a, stage, m, expected, outcome_word, is_unavailable ? "skipped" : passes ? "pass" : "FAIL", all);
     if (getenv("JUDGE_SHOWS_OUTPUT")) fprintf(stderr, "%s\n", o.output);
 }
 
