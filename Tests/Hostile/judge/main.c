@@ -126,7 +126,7 @@ static void judge_cell(const attack *a, int stage, const mode *m) {
     }
     static world   w;
     static outcome o;
-    evidence       found = {"", 0, 0};
+    evidence       found = {"", 0, 0, 0};
     char           note[600];
     if (world_make(&w, m->is_root ? 0 : given.user) != 0 || world_arm(&w, a, stage) != 0) {
         fprintf(stderr, "judge: the folder for %s cannot be made\n", a->name);
@@ -143,7 +143,8 @@ static void judge_cell(const attack *a, int stage, const mode *m) {
                                : found.blame > 0         ? "blamed"
                                : m->is_refused && is_refusal ? "refused" : "held";
     int is_unavailable = m->is_control && (a->effect & MAYBE) && found.count == 0;
-    int passes = strcmp(outcome_word, expected) == 0 || strcmp(expected, "degraded") == 0 || is_unavailable;
+    int passes = strcmp(outcome_word, expected) == 0 || is_unavailable ||
+                 (strcmp(expected, "degraded") == 0 && found.grave == 0);
     cells++;
     failures += !passes;
     skipped += is_unavailable;
