@@ -154,7 +154,7 @@ static void tell_ready(int page) {
     memset(&ready, 0, sizeof ready);
     if (lie == READY_SILENCE) stay_silent();
     if (lie == READY_END) syscall(SYS_exit_group, 0);
-    if (lie == CUT_PAGE && syscall(SYS_ftruncate, page, 0L) == 0) leaves_proof();
+    if (lie == CUT_PAGE) syscall(SYS_ftruncate, page, 0L); /* a host that reads the page after that would die */
     for (int i = 0; lie == READY_NOTHING && i < ISO_MECHANISM_COUNT; i++) ready.confinement.state[i] = EPERM;
     iso_header head = {.type = lie == READY_TYPE ? ISO_LOADED : ISO_READY};
     send_forged(session_socket, head, &ready, lie == READY_SHORT ? 4 : sizeof ready, -1, 0);

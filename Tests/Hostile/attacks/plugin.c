@@ -106,7 +106,7 @@ static void on_decode(const cpi_services *services, const cpi_source *source, co
     uint64_t copied = 0;
     source->read_at(source->ctx, 9, &first, 1, &copied);
     scene = (struct scene){0, services, source, surface, first == 'B'};
-    if (choice.stage == LEFT) wait_milliseconds(400);
+    if (choice.stage == LEFT && !scene.is_second) wait_milliseconds(400);
     if (choice.stage == AT_DECODE || choice.stage == UNSEALED || choice.stage == LEAK) run_attack(AT_DECODE);
 }
 

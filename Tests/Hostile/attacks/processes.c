@@ -149,6 +149,42 @@ int outlive_killed_host(void) {
     return 0;
 }
 
+/* ---- threads that act when nobody expects it ---- */
+
+static volatile int may_act;
+static void act(void) {
+    syscall(SYS_fchmodat, AT_FDCWD, in_place("key"), 0666);
+    syscall(SYS_openat, AT_FDCWD, in_place("new"), O_CREAT | O_WRONLY, 0600);
+    syscall(SYS_kill, choice.canary, SIGKILL);
+}
+static void *wait_and_act(void *argument) {
+    while (!may_act) wait_milliseconds(1);
+    act();
+    return argument;
+}
+/* The constructor's thread acts while an image is decoded: the second filter holds every thread. */
+int act_from_early_thread(void) {
+    pthread_t thread;
+    if (scene.stage == AT_LOAD) return pthread_create(&thread, NULL, wait_and_act, NULL) * 0;
+    may_act = 1;
+    wait_milliseconds(100);
+    return 0;
+}
+static void *sleep_and_act(void *argument) {
+    wait_milliseconds(30);
+    act();
+    return argument;
+}
+int act_after_close(void) {
+    pthread_t thread;
+    return pthread_create(&thread, NULL, sleep_and_act, NULL) * 0;
+}
+/* Each of these calls is put to the guardian, where the second filter is missing. */
+int flood_guardian(void) {
+    if (leaves_proof()) return 1;
+    for (;;) syscall(SYS_getdents64, 0, NULL, 0);
+}
+
 /* ---- other programs ---- */
 
 int run_program(void) {

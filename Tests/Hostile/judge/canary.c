@@ -40,6 +40,9 @@ static long descriptor_limit(void) {
 int canary_of(int user) {
     if (canary > 0 && canary_user == user) return (int)canary;
     end_canary();
+    int  ready[2];
+    char byte;
+    if (pipe(ready) != 0) return -1;
     canary_user = user;
     canary = fork();
     if (canary == 0) {
@@ -49,9 +52,13 @@ int canary_of(int user) {
             _exit(1);
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as any program that this user starts */
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        closefrom(0); /* among them the pipe: it belongs to the user now */
         for (;;) pause();
     }
-    usleep(20000);
+    close(ready[1]);
+    ssize_t got = read(ready[0], &byte, 1);
+    close(ready[0]);
+    if (got != 0) return -1;
     limit_before = descriptor_limit();
     sched_getaffinity(canary, sizeof processors_before, &processors_before);
     return (int)canary;

@@ -68,7 +68,8 @@ extern settings given;
 typedef struct {
     char text[400];
     int  count;
-    int  blame; /* of these, errors that name the wrong culprit */
+    int  blame; /* of these, errors that name the wrong culprit                           */
+    int  grave; /* of these, what no missing mechanism excuses: harm to the host's process */
 } evidence;
 void notice(evidence *found, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -61,19 +61,32 @@ static const char *expectation(const attack *a, int stage, const mode *m) {
     return m->lacking & a->walls & counted ? "degraded" : "held";
 }
 
-/* Why a cell has nothing to tell; NULL: it has. */
-static const char *reason_to_skip(const attack *a, int stage, const mode *m) {
-    int may_be_root = geteuid() == 0;
-    if (m->is_root && !may_be_root) return "needs root";
+/* Without isolation a plugin reaches everything; an attack that has no effect there proves nothing. */
+static int tells_nothing(const attack *a, int stage, const mode *m) {
     int first = 1;
     while (!(a->stages & first)) first <<= 1;
-    if (m->is_refused && stage != first) return "is refused like the first stage";
-    if (!m->is_control) return NULL;
-    /* Without isolation a plugin reaches everything; what has no effect there, or ends the judge, proves nothing. */
-    if (!(a->effect & (EVERYONE | ROOT | MAYBE))) return "has no effect without isolation";
-    if ((a->effect & ROOT) && !m->is_root) return "needs root";
-    if (stage == UNSEALED) return "is the same as decode";
-    return NULL;
+    if (m->is_refused) return stage != first;
+    if (!m->is_control) return 0;
+    return !(a->effect & (EVERYONE | ROOT | MAYBE)) || ((a->effect & ROOT) && !m->is_root) || stage == UNSEALED;
+}
+
+/* Why this machine cannot run a mode; NULL: it can. A process of the mode's user finds out, once. */
+static const char *find_obstacle(const mode *m) {
+    static int known[2]; /* 0: not known, 1: it can, -1: it cannot */
+    int       *answer = &known[m->is_root], status = 0;
+    if (m->is_root && geteuid() != 0) return "needs root";
+    if (*answer == 0) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/coderhost", given.build);
+        pid_t child = fork();
+        if (child == 0) {
+            if (!m->is_root && geteuid() == 0 && setresuid((uid_t)given.user, (uid_t)given.user, (uid_t)given.user) != 0)
+                _exit(1);
+            _exit(access(path, X_OK) != 0 || access(given.denier, X_OK) != 0);
+        }
+        *answer = child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 1 : -1;
+    }
+    return *answer > 0 ? NULL : "this user may not run the programs";
 }
 
 /* ---- one cell ---- */
@@ -104,15 +117,16 @@ static void print_cell(const attack *a, int stage, const mode *m, const char *ex
 
 static void judge_cell(const attack *a, int stage, const mode *m) {
     const char *expected = expectation(a, stage, m);
-    const char *reason = reason_to_skip(a, stage, m);
-    if (reason) {
+    const char *obstacle = find_obstacle(m);
+    if (tells_nothing(a, stage, m)) return;
+    if (obstacle) {
         skipped++;
-        if (strcmp(reason, "needs root") == 0 && !m->is_control) print_cell(a, stage, m, expected, "-", "skipped", reason);
+        print_cell(a, stage, m, expected, "-", "skipped", obstacle);
         return;
     }
     static world   w;
     static outcome o;
-    evidence       found = {"", 0, 0};
+    evidence       found = {"", 0, 0, 0};
     char           note[600];
     if (world_make(&w, m->is_root ? 0 : given.user) != 0 || world_arm(&w, a, stage) != 0) {
         fprintf(stderr, "judge: the folder for %s cannot be made\n", a->name);
@@ -128,13 +142,16 @@ static void judge_cell(const attack *a, int stage, const mode *m) {
     const char *outcome_word = found.count > found.blame ? "escaped"
                                : found.blame > 0         ? "blamed"
                                : m->is_refused && is_refusal ? "refused" : "held";
-    int passes = strcmp(outcome_word, expected) == 0 || strcmp(expected, "degraded") == 0 ||
-                 (m->is_control && (a->effect & MAYBE));
+    int is_unavailable = m->is_control && (a->effect & MAYBE) && found.count == 0;
+    int passes = strcmp(outcome_word, expected) == 0 || is_unavailable ||
+                 (strcmp(expected, "degraded") == 0 && found.grave == 0);
     cells++;
     failures += !passes;
+    skipped += is_unavailable;
     char all[1100];
     snprintf(all, sizeof all, "%s%s%s (%d ms)", found.text, found.count && note[0] ? " | " : "", note, o.milliseconds);
-    print_cell(a, stage, m, expected, outcome_word, passes ? "pass" : "FAIL", all);
+    if (is_unavailable) snprintf(all, sizeof all, "this kernel or user refuses it without isolation, too");
+    print_cell(a, stage, m, expected, outcome_word, is_unavailable ? "skipped" : passes ? "pass" : "FAIL", all);
     if (getenv("JUDGE_SHOWS_OUTPUT")) fprintf(stderr, "%s\n", o.output);
 }
 
@@ -216,7 +233,7 @@ int main(int count, char **arguments) {
             }
         }
     }
-    fprintf(stderr, "judge: %d attacks, %d cells, %d failed, %d without anything to tell\n", attack_count, cells, failures,
+    fprintf(stderr, "judge: %d attacks, %d cells, %d failed, %d skipped\n", attack_count, cells, failures,
             skipped);
     return cells == 0 ? 64 : failures > 0;
 }

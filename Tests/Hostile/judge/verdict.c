@@ -39,25 +39,28 @@ static int count_lines(const char *text, const char *beginning) {
     return count;
 }
 
-static void inspect_answers(const mode *m, const outcome *o, evidence *found) {
+/* What no missing mechanism excuses. */
+static void inspect_host(const attack *a, const mode *m, const outcome *o, evidence *found) {
+    int is_killed = a->effect & KILLS_HOST;
     int answers = count_lines(o->output, "{");
-    if (answers < IMAGE_COUNT) notice(found, "the host answered for %d of %d images", answers, IMAGE_COUNT);
+    if (o->hung) {
+        notice(found, "the host hung for %d s", HANG / 1000);
+    } else if (WIFSIGNALED(o->status) && !is_killed) {
+        notice(found, "the host ended by signal %d", WTERMSIG(o->status));
+    }
+    if (answers < IMAGE_COUNT && !is_killed) notice(found, "the host answered for %d of %d images", answers, IMAGE_COUNT);
+    if (!m->is_control && strstr(o->output, "\"isolation\": {\"mode\": \"in-process\""))
+        notice(found, "the host ran the plugin in its own process");
     int before = found->count;
     if (strstr(o->output, "\"code\": \"isolationUnavailable\"")) notice(found, "the host blames the sandbox");
     if (strstr(o->output, "\"code\": \"misuse\"") || strstr(o->output, "\"code\": \"internal\""))
         notice(found, "the host blames itself");
     found->blame = found->count - before;
-    if (!m->is_control && strstr(o->output, "\"isolation\": {\"mode\": \"in-process\""))
-        notice(found, "the host ran the plugin in its own process");
+    found->grave = found->count;
 }
 
 void inspect_outcome(const world *w, const attack *a, const mode *m, const outcome *o, evidence *found) {
-    if (o->hung) {
-        notice(found, "the host hung for %d s", HANG / 1000);
-    } else if (WIFSIGNALED(o->status) && !(a->effect & KILLS_HOST)) {
-        notice(found, "the host ended by signal %d", WTERMSIG(o->status));
-    }
-    if (!(a->effect & KILLS_HOST)) inspect_answers(m, o, found);
+    inspect_host(a, m, o, found);
     for (int i = 0; i < IMAGE_COUNT; i++) {
         if (reports_success(w, i)) notice(found, "the plugin reports success in image %d", i + 1);
     }
