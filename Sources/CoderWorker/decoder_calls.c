@@ -106,13 +106,19 @@ int decoder_reply_tail(const iso_reply *reply, struct iovec *parts) {
     return count;
 }
 
-static void offer(uint32_t index, iso_reply *reply) {
-    reply->value.offer.size = sizeof reply->value.offer;
-    if (current.coder->decoder.offer) {
-        reply->status = current.coder->decoder.offer(current.decoder, index, &reply->value.offer, &reply->error);
-    } else {
+static void offer_formats(iso_reply *reply) {
+    iso_formats *formats = &reply->value.formats;
+    if (!current.coder->decoder.offer) {
         reply->absent = 1;
+        return;
     }
+    while (reply->status == CPI_OK && formats->count < ISO_FORMAT_LIMIT) {
+        cpi_format_offer offer = {.size = sizeof offer};
+        reply->status = current.coder->decoder.offer(current.decoder, formats->count, &offer, &reply->error);
+        formats->items[formats->count] = offer.format;
+        formats->count += reply->status == CPI_OK;
+    }
+    reply->status = reply->status == CPI_END ? CPI_OK : reply->status;
 }
 
 static void reduced_size(const iso_size_request *wanted, iso_reply *reply) {
@@ -200,9 +206,9 @@ static void thumbnail_decode(wire_message *message, const iso_decode_request *re
 static size_t request_size(uint16_t type) {
     switch (type) {
     case ISO_READ_HEADER:
+    case ISO_OFFER:
     case ISO_NEXT_FRAME: return sizeof(iso_input);
     case ISO_BLOB: return sizeof(iso_blob_query);
-    case ISO_OFFER:
     case ISO_SEEK_FRAME:
     case ISO_THUMBNAIL_INFO: return sizeof(iso_index_request);
     case ISO_REDUCED_SIZE: return sizeof(iso_size_request);
@@ -231,7 +237,7 @@ int decoder_serve(wire_message *message, iso_reply *reply) {
     case ISO_READ_HEADER: read_header(reply); break;
     case ISO_NEXT_FRAME: next_frame(reply); break;
     case ISO_BLOB: hand_out_blob(body, reply); break;
-    case ISO_OFFER: offer(index->index, reply); break;
+    case ISO_OFFER: offer_formats(reply); break;
     case ISO_SEEK_FRAME: seek_frame(index->index, reply); break;
     case ISO_THUMBNAIL_INFO: thumbnail_info(index->index, reply); break;
     case ISO_REDUCED_SIZE: reduced_size(body, reply); break;

@@ -44,11 +44,17 @@ void encoder_close(void) {
 
 /* ---- the calls of a session ---- */
 
-static void accept_format(const iso_accept_request *request, iso_reply *reply) {
+static void accept_formats(const iso_accept_request *request, iso_reply *reply) {
+    iso_formats *formats = &reply->value.formats;
     cpi_image_info info = request->info;
-    reply->value.offer.size = sizeof reply->value.offer;
-    reply->status =
-        current.coder->encoder.accept(current.encoder, &info, request->index, &reply->value.offer, &reply->error);
+    while (reply->status == CPI_OK && formats->count < ISO_FORMAT_LIMIT) {
+        cpi_format_offer offer = {.size = sizeof offer};
+        reply->status =
+            current.coder->encoder.accept(current.encoder, &info, formats->count, &offer, &reply->error);
+        formats->items[formats->count] = offer.format;
+        formats->count += reply->status == CPI_OK;
+    }
+    reply->status = reply->status == CPI_END ? CPI_OK : reply->status;
 }
 
 static void begin(const iso_begin_request *request, iso_reply *reply) {
@@ -135,7 +141,7 @@ int encoder_serve(wire_message *message, iso_reply *reply) {
         wire_malformed();
     }
     switch (message->type) {
-    case ISO_ACCEPT: accept_format(body, reply); break;
+    case ISO_ACCEPT: accept_formats(body, reply); break;
     case ISO_BEGIN: begin(body, reply); break;
     case ISO_ADD_BLOB: add_blob(message, reply); break;
     case ISO_ADD_THUMBNAIL: add_thumbnail(message, body, reply); break;

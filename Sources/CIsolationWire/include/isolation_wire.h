@@ -281,7 +281,7 @@ typedef struct iso_surface {
     cpi_pixel_format format;
 } iso_surface;
 
-typedef struct iso_index_request { /* ISO_OFFER, ISO_SEEK_FRAME, ISO_THUMBNAIL_INFO */
+typedef struct iso_index_request { /* ISO_SEEK_FRAME, ISO_THUMBNAIL_INFO */
     iso_input input;
     uint32_t  index;
     uint32_t  reserved;
@@ -328,8 +328,6 @@ typedef struct iso_decode_request { /* ISO_DECODE, ISO_THUMBNAIL_DECODE */
 
 typedef struct iso_accept_request {
     iso_input      input;
-    uint32_t       index;
-    uint32_t       reserved;
     cpi_image_info info;
 } iso_accept_request;
 
@@ -351,6 +349,14 @@ typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the fram
     cpi_frame_info frame;
 } iso_frame_request;
 
+#define ISO_FORMAT_LIMIT 32 /* the host asks for no more */
+
+typedef struct iso_formats {
+    uint32_t         count;
+    uint32_t         reserved;
+    cpi_pixel_format items[ISO_FORMAT_LIMIT];
+} iso_formats;
+
 /* The beginning of every ISO_REPLY. */
 typedef struct iso_reply {
     cpi_status status;
@@ -358,7 +364,7 @@ typedef struct iso_reply {
     cpi_error  error;
     union {
         cpi_image_info   info;   /* ISO_READ_HEADER, ISO_THUMBNAIL_INFO                         */
-        cpi_format_offer offer;  /* ISO_OFFER, ISO_ACCEPT                                       */
+        iso_formats      formats; /* ISO_OFFER, ISO_ACCEPT: all of them in one reply            */
         cpi_frame_info   frame;  /* ISO_NEXT_FRAME                                              */
         cpi_rect         dirty;  /* ISO_DECODE answered CPI_PARTIAL; all of it where not known  */
         uint32_t         number; /* ISO_SEEK_FRAME                                              */

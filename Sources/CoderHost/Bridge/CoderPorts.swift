@@ -1,4 +1,5 @@
 import CCoderPlugin
+import CIsolationWire
 import ImageModel
 import ImageProcessing
 
@@ -13,8 +14,8 @@ protocol DecoderPort: AnyObject {
     func readHeader(_ info: inout cpi_image_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status
     /// - Parameter most: the bytes that the caller takes; `bytes` of a longer blob is empty.
     func blob(_ index: UInt32, most: Int, _ error: inout cpi_error) throws(CoderError) -> (cpi_status, PortBlob)?
-    func offer(_ index: UInt32, _ offer: inout cpi_format_offer, _ error: inout cpi_error) throws(CoderError)
-        -> cpi_status?
+    /// - Parameter formats: Receives the formats of the offers, in their order.
+    func offers(_ formats: inout [cpi_pixel_format], _ error: inout cpi_error) throws(CoderError) -> cpi_status?
     func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status?
     func nextFrame(_ frame: inout cpi_frame_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status
@@ -43,8 +44,9 @@ struct PortBlob {
 
 /// An encoding session of a plugin, wherever it runs.
 protocol EncoderPort: AnyObject {
+    /// - Parameter formats: Receives the formats that the plugin accepts, the best first.
     func accept(
-        _ index: UInt32, _ info: inout cpi_image_info, _ offer: inout cpi_format_offer, _ error: inout cpi_error
+        _ info: inout cpi_image_info, _ formats: inout [cpi_pixel_format], _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status
     func begin(_ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status
@@ -53,4 +55,39 @@ protocol EncoderPort: AnyObject {
     func add(_ frame: inout cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status
     func finish(_ error: inout cpi_error) throws(CoderError) -> cpi_status
+}
+
+/// Collects what a plugin offers one by one, as the worker does for its plugin.
+///
+/// - Returns: `CPI_OK` where the plugin came to an end or to the limit; its answer otherwise.
+func collectFormats(
+    _ formats: inout [cpi_pixel_format], _ ask: (UInt32, inout cpi_format_offer) -> cpi_status
+) -> cpi_status {
+    while formats.count < Int(ISO_FORMAT_LIMIT) {
+        var offer = cpi_format_offer()
+        offer.size = UInt32(MemoryLayout<cpi_format_offer>.size)
+        let status = ask(UInt32(formats.count), &offer)
+        guard status == CPI_OK else { return status == CPI_END ? CPI_OK : status }
+        formats.append(offer.format)
+    }
+    return CPI_OK
+}
+
+extension PixelFormat {
+    /// Those that this host knows, each once.
+    static func distinct(_ raw: [cpi_pixel_format]) -> [PixelFormat] {
+        raw.compactMap { PixelFormat($0) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}
+
+extension iso_formats {
+    /// The formats that a worker reports; never more than there is room for.
+    var list: [cpi_pixel_format] {
+        unsafe withUnsafeBytes(of: items) { items in
+            (0..<min(Int(count), Int(ISO_FORMAT_LIMIT))).map { index in
+                unsafe items.loadUnaligned(
+                    fromByteOffset: index * MemoryLayout<cpi_pixel_format>.stride, as: cpi_pixel_format.self)
+            }
+        }
+    }
 }

@@ -10,6 +10,8 @@ final class ImportedDecoder: FrameDecoder {
     private let id: String
     private let context: SessionContext
     private var info: ImageInfo?
+    /// What the plugin offers; that is the same for all frames.
+    private var formats: [PixelFormat]?
 
     init(_ port: any DecoderPort, coder id: String, context: SessionContext) {
         self.port = port
@@ -68,16 +70,14 @@ final class ImportedDecoder: FrameDecoder {
     }
 
     func pixelFormats() throws(CoderError) -> [PixelFormat] {
+        if let formats { return formats }
         let native = try readHeader().nativeFormat
-        var result: [PixelFormat] = []
-        for index in 0..<UInt32(32) {
-            var raw = cpi_format_offer()
-            raw.size = UInt32(MemoryLayout<cpi_format_offer>.size)
-            let status = try run { error throws(CoderError) in try port.offer(index, &raw, &error) }
-            if status == nil || status == CPI_END { break }
-            if let format = PixelFormat(raw.format), !result.contains(format) { result.append(format) }
-        }
-        return result.isEmpty ? [native] : result
+        var offered: [cpi_pixel_format] = []
+        try run { error throws(CoderError) in try port.offers(&offered, &error) }
+        let known = PixelFormat.distinct(offered)
+        let result = known.isEmpty ? [native] : known
+        formats = result
+        return result
     }
 
     func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {

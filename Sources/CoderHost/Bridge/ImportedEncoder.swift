@@ -24,14 +24,9 @@ final class ImportedEncoder: FrameEncoder {
 
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
         var facts = info.contract
-        var result: [PixelFormat] = []
-        for index in 0..<UInt32(32) {
-            var raw = cpi_format_offer()
-            raw.size = UInt32(MemoryLayout<cpi_format_offer>.size)
-            let status = try run { error throws(CoderError) in try port.accept(index, &facts, &raw, &error) }
-            if status == CPI_END { break }
-            if let format = PixelFormat(raw.format), !result.contains(format) { result.append(format) }
-        }
+        var accepted: [cpi_pixel_format] = []
+        try run { error throws(CoderError) in try port.accept(&facts, &accepted, &error) }
+        let result = PixelFormat.distinct(accepted)
         guard !result.isEmpty else { throw CoderError(.pluginFault, "the plugin accepts no pixel format", coder: id) }
         return result
     }

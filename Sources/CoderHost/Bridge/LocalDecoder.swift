@@ -64,9 +64,11 @@ import ImageProcessing
         return (status, result)
     }
 
-    func offer(_ index: UInt32, _ offer: inout cpi_format_offer, _ error: inout cpi_error) -> cpi_status? {
+    func offers(_ formats: inout [cpi_pixel_format], _ error: inout cpi_error) -> cpi_status? {
         guard let ask = unsafe api.offer else { return nil }
-        return plugin.enter { unsafe ask(handle, index, &offer, &error) }
+        return collectFormats(&formats) { index, offer in
+            plugin.enter { unsafe ask(handle, index, &offer, &error) }
+        }
     }
 
     func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) -> cpi_status? {

@@ -27,9 +27,11 @@ import ImageModel
     deinit { plugin.enter { unsafe api.close(handle) } }
 
     func accept(
-        _ index: UInt32, _ info: inout cpi_image_info, _ offer: inout cpi_format_offer, _ error: inout cpi_error
+        _ info: inout cpi_image_info, _ formats: inout [cpi_pixel_format], _ error: inout cpi_error
     ) -> cpi_status {
-        plugin.enter { unsafe api.accept(handle, &info, index, &offer, &error) }
+        collectFormats(&formats) { index, offer in
+            plugin.enter { unsafe api.accept(handle, &info, index, &offer, &error) }
+        }
     }
 
     func begin(_ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error) -> cpi_status {

@@ -63,12 +63,10 @@ final class RemoteDecoder: DecoderPort {
         return (status, blob)
     }
 
-    func offer(
-        _ index: UInt32, _ offer: inout cpi_format_offer, _ error: inout cpi_error
-    ) throws(CoderError) -> cpi_status? {
+    func offers(_ formats: inout [cpi_pixel_format], _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
         guard has(ISO_HAS_OFFER) else { return nil }
-        let reply = try indexed(ISO_OFFER, index, &error)
-        offer = unsafe reply.head.value.offer
+        let reply = try bare(ISO_OFFER, &error)
+        formats = unsafe reply.head.value.formats.list
         return status(reply)
     }
 

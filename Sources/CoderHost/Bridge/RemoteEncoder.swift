@@ -13,14 +13,13 @@ final class RemoteEncoder: EncoderPort {
     }
 
     func accept(
-        _ index: UInt32, _ info: inout cpi_image_info, _ offer: inout cpi_format_offer, _ error: inout cpi_error
+        _ info: inout cpi_image_info, _ formats: inout [cpi_pixel_format], _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status {
         var request = iso_accept_request()
         request.input = session.input
-        request.index = index
         request.info = info
         let reply = try session.ask(ISO_ACCEPT, wireBytes(request), &error)
-        offer = unsafe reply.head.value.offer
+        formats = unsafe reply.head.value.formats.list
         return reply.head.status
     }
 

@@ -237,11 +237,11 @@ final class Zygote: Sendable {
             throw .gone
         }
         let end = monotonicNow() + 5_000_000_000
-        while monotonicNow() < end, !context.isLate {
-            // A plugin that sends other packets without end is not waited for longer than one that sends none.
-            if context.isCancelled {
+        while monotonicNow() < end {
+            // Also where other packets arrive without end.
+            do throws(CoderError) { try context.checkCancellation() } catch {
                 state.isUsable = false
-                throw .failed(CoderError(.cancelled, "the session was cancelled"))
+                throw .failed(error)
             }
             switch channel.receive(milliseconds: 10) {
             case .nothing: continue
@@ -271,7 +271,7 @@ final class Zygote: Sendable {
             return channel.takeDescriptors().first.map { ProcessHandle(descriptor: $0, childOf: zygote) }
         }
         state.isUsable = false
-        throw .crashed("it did not fork a worker in time", .hang)
+        throw .crashed("it did not fork a worker within five seconds", .hang)
     }
 
     /// Has the memory limited of what is forked from now on.

@@ -91,10 +91,10 @@ import Testing
         #expect([.limitExceeded, .deadlineExceeded].contains(try #require(error).code))
     }
 
-    @Test func `cannot make the host believe in metadata that is not there`() throws {
+    @Test func `is ended when it announces metadata that it does not send`() throws {
         let folder = TemporaryDirectory()
         let host = try host(lie: "LONG_BLOB", in: folder)
-        let image = try host.manager.decode(badPicture)
-        #expect(image.metadata.isEmpty)
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+        #expect(error?.code == .pluginFault)
     }
 }

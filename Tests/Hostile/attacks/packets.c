@@ -201,7 +201,7 @@ static size_t fill_reply(int type) {
         fill_blob();
         if (lie == ENDLESS_BLOBS) length = sizeof answer;
         break;
-    case ISO_OFFER: answer.reply.status = CPI_END; break;
+    case ISO_OFFER: break; /* none: the native format */
     case ISO_NEXT_FRAME:
         if (frames++ && lie != ENDLESS_FRAMES) answer.reply.status = CPI_END;
         answer.reply.value.frame = (cpi_frame_info){

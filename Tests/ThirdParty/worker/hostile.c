@@ -173,7 +173,7 @@ static void serve(void) {
             answer.reply.value.blob.key_length = 0xffffffff;
             length += 16;
             break;
-        case ISO_OFFER: answer.reply.status = CPI_END; break;
+        case ISO_OFFER: break; /* none: the native format */
         case ISO_NEXT_FRAME:
             if (frames++ && LIE != ENDLESS_FRAMES) answer.reply.status = CPI_END;
             answer.reply.value.frame = (cpi_frame_info){
