@@ -28,12 +28,13 @@ struct choice {
     char     mark[48];
     char     attack[48];
     char     place[256];        /* a folder of mode 0700 with the file `key` of mode 0600                */
-    char     abstract_name[64]; /* of a socket that the judge listens on                                */
+    char     abstract_name[64]; /* of a socket that the judge listens on, and of a message queue        */
     uint64_t canary_address;    /* 16 bytes in the canary process that nobody else may read or write    */
     int32_t  stage;
     int32_t  canary;            /* the number of a process of the same user                             */
     int32_t  tcp_port;          /* on 127.0.0.1                                                         */
     int32_t  udp_port;
+    int32_t  object_key;        /* of System V objects; each judge has its own                          */
 };
 
 #define CANARY_SECRET "canary's secret"

@@ -33,14 +33,12 @@ int set_xattr_at(void) {
     return syscall(CALL_SETXATTRAT, AT_FDCWD, in_place("key"), 0, "user.hostile", &arguments, sizeof arguments), 0;
 }
 
-/* Entries of an ACL as the kernel stores them: the version, then tag, permissions and number of each. */
+/* Entries of an ACL as the kernel stores them: tag, permissions, number. A user namespace has no other user to name. */
 int set_acl(void) {
-    static const uint8_t acl[] = {2, 0, 0, 0,                       /* version 2                */
-                                  1, 0, 6, 0, 255, 255, 255, 255,   /* the owner: rw-           */
-                                  2, 0, 6, 0, 0x39, 0x30, 0, 0,     /* the user 12345: rw-      */
-                                  4, 0, 0, 0, 255, 255, 255, 255,   /* the group                */
-                                  16, 0, 6, 0, 255, 255, 255, 255,  /* the mask: rw-            */
-                                  32, 0, 0, 0, 255, 255, 255, 255}; /* others                   */
+    static const uint8_t acl[] = {2, 0, 0, 0,                       /* version 2      */
+                                  1, 0, 6, 0, 255, 255, 255, 255,   /* the owner: rw- */
+                                  4, 0, 6, 0, 255, 255, 255, 255,   /* the group: rw- */
+                                  32, 0, 6, 0, 255, 255, 255, 255}; /* others: rw-    */
     return setxattr(in_place("key"), "system.posix_acl_access", acl, sizeof acl, 0), 0;
 }
 

@@ -167,15 +167,13 @@ int hide_calls(void) {
 
 /* ---- objects that outlive the process: those of the system's own names ---- */
 
-enum { OBJECT_KEY = 0x686f7374 };
 int leave_segment(void) {
-    int segment = shmget(OBJECT_KEY, 4096, IPC_CREAT | 0600);
-    return segment >= 0;
+    return shmget(choice.object_key, 4096, IPC_CREAT | 0600) >= 0;
 }
-int leave_semaphore(void) { return semget(OBJECT_KEY, 1, IPC_CREAT | 0600) >= 0; }
-int leave_messages(void) { return msgget(OBJECT_KEY, IPC_CREAT | 0600) >= 0; }
+int leave_semaphore(void) { return semget(choice.object_key, 1, IPC_CREAT | 0600) >= 0; }
+int leave_messages(void) { return msgget(choice.object_key, IPC_CREAT | 0600) >= 0; }
 int leave_message_queue(void) {
-    return syscall(SYS_mq_open, "coderhost-hostile", O_CREAT | O_RDWR, 0600, NULL) >= 0;
+    return syscall(SYS_mq_open, choice.abstract_name, O_CREAT | O_RDWR, 0600, NULL) >= 0;
 }
 
 /* ---- terminals and turns of the processor ---- */

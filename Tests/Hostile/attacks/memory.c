@@ -177,7 +177,7 @@ static int on_surfaces(int (*act)(int)) {
     return result;
 }
 static int cut(int descriptor) { return ftruncate(descriptor, 0) == 0; }
-static int punch(int descriptor) { return syscall(SYS_fallocate, descriptor, 3L, 0L, 4096L) == 0; }
+static int punch(int descriptor) { return syscall(SYS_fallocate, descriptor, 3L, 0L, 4096L) * 0; }
 static int seal(int descriptor) { return fcntl(descriptor, 1033 /* F_ADD_SEALS */, 1 /* F_SEAL_SEAL */) == 0; }
 int shrink_surface(void) { return on_surfaces(cut); }
 int punch_surface(void) { return on_surfaces(punch); }

@@ -52,7 +52,7 @@ int canary_of(int user) {
             _exit(1);
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as any program that this user starts */
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        closefrom(0); /* among them the pipe: it belongs to the user now */
+        closefrom(1); /* among them the pipe: it belongs to the user now */
         for (;;) pause();
     }
     close(ready[1]);

@@ -21,8 +21,6 @@
 #include <sys/un.h>
 #include <sys/xattr.h>
 
-enum { OBJECT_KEY = 0x686f7374 };
-
 static int fail(const char *what) {
     perror(what);
     return -1;
@@ -32,6 +30,9 @@ static int fail(const char *what) {
 
 static int  tcp = -1, udp = -1, abstract = -1, tcp_port, udp_port;
 static char abstract_name[64];
+
+/* Judges that run at the same time do not see each other's objects. */
+static int object_key(void) { return 0x68000000 | (int)getpid(); }
 
 static int listen_at(int type, int *port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -186,7 +187,8 @@ int world_arm(world *w, const attack *a, int stage) {
     }
     unsigned char *place = memmem(bytes, length, CHOICE_MARK, sizeof CHOICE_MARK);
     if (!place || (size_t)(bytes + length - place) < sizeof(struct choice)) return fail("no choice in the plugin");
-    struct choice c = {.mark = CHOICE_MARK, .stage = stage, .tcp_port = tcp_port, .udp_port = udp_port};
+    struct choice c = {.mark = CHOICE_MARK, .stage = stage, .tcp_port = tcp_port, .udp_port = udp_port,
+                       .object_key = object_key()};
     snprintf(c.attack, sizeof c.attack, "%s", a->name);
     snprintf(c.place, sizeof c.place, "%s", w->place);
     snprintf(c.abstract_name, sizeof c.abstract_name, "%s", abstract_name);
@@ -202,10 +204,10 @@ int world_arm(world *w, const attack *a, int stage) {
 
 static void inspect_objects(evidence *found) {
     int number;
-    if ((number = shmget(OBJECT_KEY, 0, 0)) >= 0 && shmctl(number, IPC_RMID, NULL) == 0) notice(found, "a shared segment is left");
-    if ((number = semget(OBJECT_KEY, 0, 0)) >= 0 && semctl(number, 0, IPC_RMID) == 0) notice(found, "a semaphore is left");
-    if ((number = msgget(OBJECT_KEY, 0)) >= 0 && msgctl(number, IPC_RMID, NULL) == 0) notice(found, "a queue is left");
-    if (syscall(SYS_mq_unlink, "coderhost-hostile") == 0) notice(found, "a POSIX queue is left");
+    if ((number = shmget(object_key(), 0, 0)) >= 0 && shmctl(number, IPC_RMID, NULL) == 0) notice(found, "a shared segment is left");
+    if ((number = semget(object_key(), 0, 0)) >= 0 && semctl(number, 0, IPC_RMID) == 0) notice(found, "a semaphore is left");
+    if ((number = msgget(object_key(), 0)) >= 0 && msgctl(number, IPC_RMID, NULL) == 0) notice(found, "a queue is left");
+    if (syscall(SYS_mq_unlink, abstract_name) == 0) notice(found, "a POSIX queue is left");
 }
 
 /* The first line that was not there before; that of a folder only where no file below it tells more. */
