@@ -49,6 +49,12 @@ struct ManifestField {
         return text
     }
 
+    func boolean(default fallback: Bool) throws(PluginManifest.Failure) -> Bool {
+        guard let value else { return fallback }
+        guard case .bool(let flag) = value else { throw failure("is neither true nor false") }
+        return flag
+    }
+
     func integer(default fallback: Int? = nil) throws(PluginManifest.Failure) -> Int {
         guard let value else {
             if let fallback { return fallback }

@@ -92,6 +92,8 @@ public struct PluginManifest: Sendable, Hashable {
     public var abiMinorNeeded: Int
     /// Threads it may start for one session.
     public var threads: Int
+    /// Whether the plugin asks often enough whether to go on; false where one call of a library may take seconds.
+    public var isInterruptible: Bool
     public var libraries: [Library]
     public var coders: [Coder]
 }
@@ -122,6 +124,7 @@ extension PluginManifest {
         abiMinorBuilt = try abi["minor_built"].integer()
         abiMinorNeeded = try abi["minor_needed"].integer()
         threads = try root["isolation"]["threads"].integer(default: 0)
+        isInterruptible = try root["isolation"]["interruptible"].boolean(default: true)
         libraries = try root["libraries"].list { field throws(Failure) in
             Library(name: try field["name"].string(), version: try field["version"].string(default: ""))
         }

@@ -38,7 +38,7 @@ final class Isolation: Sendable {
         case worker(String)
     }
 
-    func choice(_ record: PluginRecord, _ origin: ImageSource.Origin?) -> Choice {
+    func choice(_ record: PluginRecord, _ origin: ImageSource.Origin?, _ limits: DecodeLimits) -> Choice {
         switch policy.mode {
         case .off: .inProcess("isolation is off")
         case .require: .worker("isolation is required")
@@ -47,6 +47,8 @@ final class Isolation: Sendable {
                 .worker("a plugin of a third party")
             } else if origin == .network {
                 .worker("bytes from a network")
+            } else if record.manifest?.isInterruptible == false, limits.isShort {
+                .worker("a time limit that this coder could overrun in one call")
             } else {
                 .inProcess(origin == nil ? "a bundled coder" : "a bundled coder, and no bytes from a network")
             }
@@ -138,6 +140,11 @@ final class Isolation: Sendable {
         guard policy.mode == .require else { return }
         if let error = confinement.shortfall(policy.needed) { throw error }
     }
+}
+
+extension DecodeLimits {
+    /// Whether a session may take less time than by default.
+    fileprivate var isShort: Bool { maxMilliseconds > 0 && maxMilliseconds < DecodeLimits.default.maxMilliseconds }
 }
 
 extension PluginRecord {

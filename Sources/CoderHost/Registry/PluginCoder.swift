@@ -59,7 +59,7 @@ struct PluginCoder: ImageCoder {
         remote: (Worker) throws(CoderError) -> Port
     ) throws(CoderError) -> Port {
         let reason: String
-        switch isolation.choice(record, origin) {
+        switch isolation.choice(record, origin, context.limits) {
         case .inProcess(let why):
             context.isolation = IsolationReport(
                 mode: isolation.policy.mode, place: .inProcess, reason: why, isDegraded: false)
