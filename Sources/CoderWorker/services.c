@@ -12,8 +12,14 @@
 #define IN_FRONT 16
 
 static _Atomic int64_t reserved;
+/* Bytes of the pixels that the current request works on: they count against the same limit. */
+static _Atomic int64_t pixels;
 
-/* Meters memory; 0 when the session would pass its limit. */
+void services_hold(uint64_t bytes) {
+    atomic_store(&pixels, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
+}
+
+/* Adds memory of the plugin to the budget; 0 when pixels and plugin together would exceed the limit. */
 static int reserve(int64_t delta) {
     uint64_t limit = current.limits.max_total_alloc;
     int64_t now = atomic_load(&reserved);
@@ -22,7 +28,8 @@ static int reserve(int64_t delta) {
         if (__builtin_add_overflow(now, delta, &sum)) {
             return 0;
         }
-        if (delta > 0 && limit > 0 && sum > 0 && (uint64_t)sum > limit) {
+        uint64_t held = (uint64_t)atomic_load(&pixels);
+        if (delta > 0 && limit > 0 && sum > 0 && (held > limit || (uint64_t)sum > limit - held)) {
             return 0;
         }
         sum = sum < 0 ? 0 : sum;
@@ -144,6 +151,7 @@ static void progress(void *ctx, uint64_t done, uint64_t total) {
 
 void services_begin(void) {
     atomic_store(&reserved, 0);
+    services_hold(0);
     for (int i = 0; i < WARNING_LIMIT; i++) {
         atomic_store(&told[i], 0);
     }

@@ -31,6 +31,8 @@ extern iso_shared *shared_page;
 
 /* ---- services.c ---- */
 void services_begin(void);
+/* Counts the pixels of a request against the memory limit of the session, until the next call. */
+void services_hold(uint64_t bytes);
 
 /* ---- source.c ---- */
 

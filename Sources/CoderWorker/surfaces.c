@@ -82,6 +82,7 @@ static uint8_t *map(wire_message *message, const iso_surface *wanted) {
 void surface_open(wire_message *message, const iso_surface *wanted, cpi_surface *surface) {
     check(wanted);
     uint8_t *memory = map(message, wanted);
+    services_hold(wanted->map_bytes);
     *surface = (cpi_surface){.size = sizeof *surface,
                              .format = wanted->format,
                              .width = wanted->width,

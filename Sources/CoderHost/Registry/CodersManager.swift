@@ -313,8 +313,11 @@ public final class CodersManager: Sendable {
             context.warn("the format holds no thumbnail: it is left out")
         }
         let frame = FrameInfo(index: 0, rect: PixelRect(pixels.size), hasAlpha: plan.info.hasAlpha)
-        try encoder.add(frame, pixels: pixels)
-        try encoder.finish()
+        let bytes = EncodingPlan.byteCount(image.pixels, pixels)
+        try context.holding(pixelBytes: bytes) { () throws(CoderError) in
+            try encoder.add(frame, pixels: pixels)
+            try encoder.finish()
+        }
     }
 
     /// Why nothing can write this format.

@@ -62,10 +62,12 @@ public final class AnimationEncoder {
             if plan == nil { plan = try begin(with: pixels.format) }
             guard let plan else { return }
             let prepared = try plan.prepared(pixels)
-            try encoder.add(
-                FrameInfo(
-                    index: frameCount, rect: PixelRect(prepared.size), duration: duration, hasAlpha: plan.info.hasAlpha),
-                pixels: prepared)
+            let frame = FrameInfo(
+                index: frameCount, rect: PixelRect(prepared.size), duration: duration, hasAlpha: plan.info.hasAlpha)
+            let bytes = EncodingPlan.byteCount(pixels, prepared)
+            try context.holding(pixelBytes: bytes) { () throws(CoderError) in
+                try encoder.add(frame, pixels: prepared)
+            }
         }
         frameCount += 1
     }

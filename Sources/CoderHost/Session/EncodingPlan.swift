@@ -64,6 +64,11 @@ struct EncodingPlan {
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
     }
 
+    /// Bytes of an image and of what was made of it for the encoder.
+    static func byteCount(_ pixels: PixelBuffer, _ prepared: PixelBuffer) -> Int {
+        pixels.byteCount + (prepared === pixels ? 0 : prepared.byteCount)
+    }
+
     /// The longest side of a small version that is embedded, as the reference's encoders have it.
     private static let thumbnailSide = 320
 

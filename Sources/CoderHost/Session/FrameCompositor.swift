@@ -34,6 +34,15 @@ final class FrameCompositor {
 
     var format: PixelFormat { canvas.format }
 
+    /// Bytes of the buffers in use here, and of one more if it is another one.
+    func byteCount(with buffer: PixelBuffer) -> Int {
+        var buffers = [canvas, buffer]
+        for other in [saved, aside, drawing?.place.buffer] {
+            if let other, !buffers.contains(where: { $0 === other }) { buffers.append(other) }
+        }
+        return buffers.dropFirst(canvas === buffer ? 1 : 0).reduce(0) { $0 + $1.byteCount }
+    }
+
     /// Forgets every frame.
     func reset() throws(CoderError) {
         abandon()

@@ -197,8 +197,9 @@ final class FrameSequence {
 
     func decode(_ place: CanvasPlace, _ request: FrameRequest = FrameRequest()) throws(CoderError) -> FrameOutcome {
         do throws(CoderError) {
-            let outcome = try attempt { decoder throws(CoderError) in
-                try decoder.decode(request, into: place)
+            let bytes = compositor?.byteCount(with: place.buffer) ?? place.buffer.byteCount
+            let outcome = try context.holding(pixelBytes: bytes) { () throws(CoderError) in
+                try attempt { decoder throws(CoderError) in try decoder.decode(request, into: place) }
             }
             if outcome == .complete { lastDecoded = standsAt }
             return outcome

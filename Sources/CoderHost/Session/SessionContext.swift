@@ -16,7 +16,10 @@ public final class SessionContext: Sendable {
 
     private struct State {
         var warnings: [String] = []
+        /// Bytes that the coder reported.
         var reserved = 0
+        /// Bytes of the pixel buffers that the current call works on.
+        var pixels = 0
         var isolation: IsolationReport?
     }
 
@@ -78,15 +81,36 @@ public final class SessionContext: Sendable {
     /// Notes a warning of a plugin, whose text may be long and need not be UTF-8.
     func warn(bytes: [UInt8]) { warn(String(String(decoding: bytes, as: UTF8.self).prefix(512))) }
 
-    /// Meters memory; false when the session would pass its limit.
+    /// Adds memory of the coder to the session's budget; false when pixels and coder together would exceed the limit.
     func reserve(_ delta: Int) -> Bool {
         state.withLock { state in
             let (sum, overflow) = state.reserved.addingReportingOverflow(delta)
             if overflow { return false }
-            if delta > 0, limits.maxDecodedBytes > 0, sum > limits.maxDecodedBytes { return false }
+            if delta > 0, exceeded(by: sum, state.pixels) != nil { return false }
             state.reserved = max(0, sum)
             return true
         }
+    }
+
+    /// Counts pixel buffers against the same budget while `body` runs.
+    ///
+    /// - Throws: `.limitExceeded` when pixels and the coder's memory together exceed the limit; what `body` throws.
+    func holding<R>(pixelBytes bytes: Int, _ body: () throws(CoderError) -> R) throws(CoderError) -> R {
+        let refused = state.withLock { state -> Int? in
+            if let sum = exceeded(by: state.reserved, bytes) { return sum }
+            state.pixels = bytes
+            return nil
+        }
+        if let refused { throw .limit("memory", allowed: limits.maxDecodedBytes, requested: refused) }
+        defer { state.withLock { $0.pixels = 0 } }
+        return try body()
+    }
+
+    /// The sum of both where it is above the limit.
+    private func exceeded(by reserved: Int, _ pixels: Int) -> Int? {
+        let (sum, overflow) = reserved.addingReportingOverflow(pixels)
+        guard limits.maxDecodedBytes > 0, overflow || sum > limits.maxDecodedBytes else { return nil }
+        return overflow ? .max : sum
     }
 
     func progress(_ done: Int, _ total: Int) { onProgress?(done, total) }

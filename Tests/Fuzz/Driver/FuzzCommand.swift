@@ -8,6 +8,7 @@ import Glibc
 ///     coderhost-fuzz mutate [--count N] [--seed S] [--keep DIR] [--isolated]  all formats through the host
 ///     coderhost-fuzz case TARGET FILE…                                       one input again, in this process
 ///     coderhost-fuzz bombs …                                                  see BombCommand
+///     coderhost-fuzz allocations …                                            see AllocationCommand
 ///     coderhost-fuzz cancel …                                                 see CancelCommand
 ///     coderhost-fuzz seeds TARGET DIR                                        writes the seeds as files
 @main
@@ -25,6 +26,8 @@ enum FuzzCommand {
         case "faulty":
             var command = ContainCommand(switches)
             exit(command.run() ? 0 : 1)
+        case "allocations": exit(AllocationCommand(switches).run() ? 0 : 1)
+        case "allocations-work": exit(AllocationCommand.work(switches))
         case "kill": exit(KillCommand(switches).run() ? 0 : 1)
         case "overhead": exit(OverheadCommand(switches).run() ? 0 : 1)
         case "turns": exit(TurnsCommand(switches).run() ? 0 : 1)

@@ -42,6 +42,25 @@ extension PixelBuffer {
         return sum.value
     }
 
+    /// The mean difference between samples of 8 bits; nil where size or format differ.
+    package func meanDifference(from other: PixelBuffer) -> Double? {
+        guard size == other.size, format == other.format, format.bits == 8 else { return nil }
+        let count = size.width * format.bytesPerPixel
+        var sum = 0
+        for y in 0..<size.height {
+            sum += withRow(y) { mine in
+                other.withRow(y) { theirs in
+                    (0..<count).reduce(0) { sum, at in
+                        let a = unsafe Int(mine.unsafeLoad(fromByteOffset: at, as: UInt8.self))
+                        let b = unsafe Int(theirs.unsafeLoad(fromByteOffset: at, as: UInt8.self))
+                        return sum + abs(a - b)
+                    }
+                }
+            }
+        }
+        return Double(sum) / Double(max(1, count * size.height))
+    }
+
     /// Whether alpha is below its maximum in some pixel; in every format alpha is the last sample.
     package var hasTransparentPixel: Bool {
         guard format.hasTransparency, format.numeric == .unorm else { return false }

@@ -1,0 +1,124 @@
+import CoderHost
+import FuzzTargets
+import ImageModel
+
+/// One use of one coder: decoding a file, or encoding an image.
+struct AllocationSubject: Sendable {
+    enum Result: Equatable {
+        /// A sum over all pixels.
+        case pixels(UInt64)
+        /// The file that the encoder wrote.
+        case file([UInt8])
+        case error(CoderError)
+
+        /// Whether two results show the same. An encoder may write another file with the same pixels when an attempt
+        /// to compress better runs out of memory; where it loses detail anyway, a mean difference of 2 of 255 is allowed.
+        func shows(_ other: Result) -> Bool {
+            if self == other { return true }
+            guard case .file(let mine) = self, case .file(let theirs) = other,
+                let a = try? FuzzHost.manager.decode(ImageSource(mine)).pixels,
+                let b = try? FuzzHost.manager.decode(ImageSource(theirs)).pixels
+            else { return false }
+            return a.meanDifference(from: b).map { $0 <= 2 } ?? false
+        }
+    }
+
+    let name: String
+    /// The C library that ends the process when an allocation fails; nil where none may.
+    var aborting: String?
+    /// Whether the coder takes memory from Swift alone.
+    var mayNotAllocate = false
+    /// Reads the input; nil where it is missing.
+    let prepare: @Sendable () -> (() -> Result)?
+
+    static let all: [AllocationSubject] = [
+        decoding("jpeg", "pictures/f.jpg"), decoding("jpeg-progressive", "jpeg/progressive-422.jpg"),
+        decoding("png", "pictures/f.png"), decoding("apng", "apng/three-frames.png"),
+        decoding("webp-lossy", "webp/lossy-alpha.webp", aborting: "libwebp"),
+        decoding("webp-lossless", "webp/lossless-alpha.webp", aborting: "libwebp"),
+        decoding("awebp", "pictures/three-frames.webp", aborting: "libwebp"),
+        decoding("gif", "pictures/three-frames.gif", isSwift: true),
+        decoding("farbfeld", "pictures/rgba.ff", isSwift: true),
+        decoding("heif", "pictures/f.heic", aborting: "libheif"),
+        decoding("avif", "pictures/f.avif", aborting: "libavif"),
+        decoding("avif-sequence", "avif/sequence-alpha.avif", aborting: "libavif"),
+        encoding("jpeg"), encoding("jpeg", ["jpeg.progressive": .bool(true)], suffix: "-progressive"), encoding("png"),
+        encoding("png", ["effort": .integer(9)], suffix: "-effort"), animating("png"), encoding("webp"),
+        encoding("webp", [OptionKey.lossless: .bool(true)], suffix: "-lossless"), animating("webp"),
+        encoding("gif", isSwift: true), animating("gif", isSwift: true), encoding("farbfeld", isSwift: true),
+        encoding("heic", aborting: "libx265"), encoding("avif", aborting: "libavif, libaom"),
+        animating("avif", aborting: "libavif, libaom"),
+    ]
+
+    private static func decoding(
+        _ name: String, _ fixture: String, isSwift: Bool = false, aborting: String? = nil
+    ) -> AllocationSubject {
+        AllocationSubject(name: "decode-\(name)", aborting: aborting, mayNotAllocate: isSwift) {
+            let bytes = Seeds.bytes("Fixtures/\(fixture)")
+            return bytes.isEmpty ? nil : { decode(bytes) }
+        }
+    }
+
+    private static func decode(_ bytes: [UInt8]) -> Result {
+        do throws(CoderError) {
+            let sum = try FuzzHost.manager.withSession(ImageSource(bytes), limits: Decoding.limits) {
+                session throws(CoderError) in
+                var sum: UInt64 = 0
+                for blob in try session.metadata() { sum = sum &* 31 &+ UInt64(blob.bytes.count) }
+                for frame in try session.frames() {
+                    sum = sum &* 31 &+ (try session.decodeFrame(frame.index).pixels.byteSum)
+                }
+                return sum
+            }
+            return .pixels(sum)
+        } catch {
+            return .error(error)
+        }
+    }
+
+    private static func encoding(
+        _ format: ImageFormat, _ options: [String: OptionValue] = [:], suffix: String = "", isSwift: Bool = false,
+        aborting: String? = nil
+    ) -> AllocationSubject {
+        AllocationSubject(name: "encode-\(format)\(suffix)", aborting: aborting, mayNotAllocate: isSwift) {
+            guard let image = try? FuzzHost.manager.decode(ImageSource(Seeds.bytes("Fixtures/pictures/f.png")))
+            else { return nil }
+            var coding = CoderOptions()
+            for (key, value) in options { coding[key] = value }
+            let known = coding
+            return {
+                result { sink throws(CoderError) in
+                    try FuzzHost.manager.encode(image, to: format, options: known, into: sink)
+                }
+            }
+        }
+    }
+
+    private static func animating(
+        _ format: ImageFormat, isSwift: Bool = false, aborting: String? = nil
+    ) -> AllocationSubject {
+        AllocationSubject(name: "animate-\(format)", aborting: aborting, mayNotAllocate: isSwift) {
+            let bytes = Seeds.bytes("Fixtures/pictures/three-frames.gif")
+            guard let source = try? AnimatedImage(ImageSource(bytes), manager: FuzzHost.manager) else { return nil }
+            let frames = (0..<source.frameCount).compactMap { try? source.frame(at: $0).pixels }
+            let facts = source.info
+            return {
+                result { sink throws(CoderError) in
+                    let encoder = try FuzzHost.manager.makeAnimationEncoder(to: format, of: facts, into: sink)
+                    for frame in frames { try encoder.add(frame, duration: .milliseconds(40)) }
+                    try encoder.finish()
+                }
+            }
+        }
+    }
+
+    private static func result(_ body: (MemorySink) throws(CoderError) -> Void) -> Result {
+        let sink = MemorySink()
+        do throws(CoderError) {
+            try body(sink)
+            return .file(sink.bytes)
+        } catch {
+            return .error(error)
+        }
+    }
+}
