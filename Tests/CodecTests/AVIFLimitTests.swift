@@ -91,11 +91,10 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         #expect(failure(bytes + [UInt8](repeating: 0, count: 100), arrived: bytes.count)?.code == .needsInput)
     }
 
-    @Test(arguments: [0, 4, 8])
-    func `are refused when they list extents without end`(size: Int) {
+    @Test func `are refused when they list extents without end`() {
         // An extent takes libavif 16 bytes. With sizes of 0 it takes no room in the file.
         var file = HandmadeHEIF()
-        file.sizes = (size, size, 0, 0)
+        file.sizes = (0, 0, 0, 0)
         let list = [(UInt64, UInt64)](repeating: (0, 0), count: 65_535)
         for id in 2..<20 { file.items.append(.init(id: id, extents: list, properties: [])) }
         #expect(failure(file)?.code == .limitExceeded)

@@ -73,7 +73,7 @@ struct HandmadeHEIF {
         let entries = items.map { item in
             Boxes.u16(item.id) + (locationVersion > 0 ? Boxes.u16(item.method) : []) + Boxes.u16(0)
                 + Boxes.number(item.base, sizes.base) + Boxes.u16(item.extents.count)
-                + item.extents.flatMap { extent in
+                + (sizes == (0, 0, sizes.base, 0) ? [] : item.extents).flatMap { extent in
                     [UInt8](repeating: 0, count: sizes.index) + Boxes.number(extent.offset, sizes.offset)
                         + Boxes.number(extent.length, sizes.length)
                 }
