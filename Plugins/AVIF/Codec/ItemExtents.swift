@@ -16,26 +16,30 @@ enum ItemExtents {
 
     /// Throws `.corrupt` where an item is larger than the file, `.limitExceeded` where a list is too long.
     ///
+    /// - Returns: the number of tiles that grids are made of, at most.
     /// - Throws: `.needsInput` while the bytes of an item in several extents are missing.
-    static func check(_ source: ByteSource) throws(CoderError) {
+    static func check(_ source: ByteSource) throws(CoderError) -> Int {
+        var tiles = 0
         if let meta = Container.range(of: "meta", in: source), meta.upperBound <= source.available {
-            try check(BoxCursor(source.bytes(meta)), in: source)
+            tiles = try check(BoxCursor(source.bytes(meta)), in: source)
         }
         // libavif also reads the metadata of each track.
-        guard let movie = Container.payload("moov", of: source, atMost: .max) else { return }
+        guard let movie = Container.payload("moov", of: source, atMost: .max) else { return tiles }
         for track in BoxCursor(movie).all("trak") {
-            for meta in track.all("meta") { try check(meta, in: source) }
+            for meta in track.all("meta") { _ = try check(meta, in: source) }
             if let table = track.first("mdia", "minf", "stbl") { try SampleTables.check(table) }
         }
+        return tiles
     }
 
     /// - Parameter meta: the payload of a `meta` box.
-    private static func check(_ meta: BoxCursor, in source: ByteSource) throws(CoderError) {
+    private static func check(_ meta: BoxCursor, in source: ByteSource) throws(CoderError) -> Int {
         var children = meta
-        guard children.skip(4) else { return }
+        guard children.skip(4) else { return 0 }
         var searches = ItemSearches()
         try checkLocations(children, in: source, &searches)
         try searches.count(children)
+        return searches.tiles
     }
 
     private static func checkLocations(
@@ -79,6 +83,8 @@ private struct ItemSearches {
     private static let mostSteps = 100_000_000
     private var items: Set<UInt64> = []
     private var searches = 0
+    /// Items that others are made of.
+    private(set) var tiles = 0
 
     mutating func add(_ number: UInt64) throws(CoderError) {
         searches += 1
@@ -97,6 +103,7 @@ private struct ItemSearches {
                 if entry.skip(4), let number = entry.uint(width) { try add(number) }
             }
         }
+        let tile = Box.type("dimg")
         for var list in meta.all("iref") {
             let width = list.version == 0 ? 2 : 4
             guard list.skip(4) else { continue }
@@ -108,6 +115,7 @@ private struct ItemSearches {
                     // libavif searches for both items of each pair.
                     try add(source)
                     try add(target)
+                    if box.type == tile { tiles += 1 }
                 }
             }
         }

@@ -332,6 +332,9 @@ heif_error feed(Decoder &self, heif_image **out)
         if (size > self.count - at || size > INT32_MAX) {
             return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, cut);
         }
+        if (shim_libde265_prints_about(self.bytes + at, size)) {
+            return damaged(self, DE265_ERROR_CODED_PARAMETER_OUT_OF_RANGE);
+        }
         const de265_error error = de265_push_NAL(self.context, self.bytes + at, int(size), 0, nullptr);
         if (error != DE265_OK) return damaged(self, error);
         // One unit at a time, so that it is known for which one the filter is said to be off (take_planes).

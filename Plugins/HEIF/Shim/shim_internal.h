@@ -111,6 +111,9 @@ inline heif_error shim_ask()
     return {heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the caller stopped the decoder"};
 }
 
+// Whether a unit of HEVC is a parameter set that libde265 refuses and prints a line about (hevc_sets.cpp).
+bool shim_libde265_prints_about(const uint8_t *unit, size_t size);
+
 // Puts our own decoders before those of libheif (av1_decoder.cpp, hevc_decoder.cpp).
 int32_t shim_register_decoders(heif_context *context, heif_shim_error *error);
 heif_error shim_register_hevc_decoder(heif_context *context);
