@@ -20,6 +20,8 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
     /// The file once its boxes are read.
     private struct Opened {
         let reader: AVIFReader
+        /// Bytes that libavif and dav1d take to decode.
+        let memory: Int
         let picture: Picture
         let track: Track?
         let info: ImageInfo
@@ -53,14 +55,15 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
     private func open() throws(CoderError) -> Opened {
         if let opened { return opened }
         let isSequence = try Container.brands(session.source)
-        try ItemPieces.check(session.source)
-        let reader = try AVIFReader(session.source, maxFrames: session.limits.maxFrames, threads: threads)
+        let tiles = try explained { () throws(CoderError) in try ItemExtents.check(session.source) }
+        let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: threads)
         let facts = try explained { () throws(CoderError) in try reader.parse() }
         let picture = try Picture(facts, session)
         // The stream is asked for no more than the boxes promise, but for a small one that is padded or scaled.
         let area = picture.stored.area ?? 0
         let allowed = session.limits.maxPixels > 0 ? session.limits.maxPixels : .max
-        try reader.restart(maxPixels: min(area * 8 + 65_536, allowed))
+        let memory = picture.libraryMemory(frames: Int(facts.frames), tiles: tiles)
+        try reader.restart(maxPixels: min(area * 8 + 65_536, allowed), memory: memory)
 
         let thumbnails = ThumbnailPlace.all(in: session.source).compactMap {
             Thumbnail($0, of: picture.stored, session)
@@ -74,7 +77,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
             color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile),
             thumbnailCount: thumbnails.count)
         let made = Opened(
-            reader: reader, picture: picture, track: frames > 1 ? track : nil, info: info, thumbnails: thumbnails)
+            reader: reader, memory: memory, picture: picture, track: frames > 1 ? track : nil, info: info, thumbnails: thumbnails)
         opened = made
         return made
     }
@@ -96,7 +99,8 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
 
     /// A limit of libavif's own, which says no numbers: it is what it takes at most.
     private static func numbered(_ error: CoderError) -> CoderError {
-        error.code == .limitExceeded ? .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1) : error
+        error.code == .limitExceeded && error.limit?.name == "pixels"
+            ? .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1) : error
     }
 
     /// What Exif says, if its bytes are there already; nobody applies it.
@@ -109,7 +113,8 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
 
     /// A second look at the boxes: libavif reads Exif and XMP only together with them, and not without.
     private func metadataReader() throws(CoderError) -> AVIFReader {
-        let reader = try AVIFReader(session.source, maxFrames: session.limits.maxFrames, threads: 1, metadata: true)
+        try session.host.checkCancellation()
+        let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: 1, metadata: true)
         _ = try explained { () throws(CoderError) in try reader.parse() }
         return reader
     }
@@ -172,9 +177,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
         let frame = max(0, next - 1)
         try require(frame, of: opened)
         if !hasReserved {
-            // Once more: there may be more to copy than when the boxes were read.
-            try ItemPieces.check(session.source)
-            try session.host.reserve(bytes: picture.libraryMemory(frames: opened.info.frameCount ?? 1))
+            try session.host.reserve(bytes: opened.memory)
             hasReserved = true
         }
         try advance(to: frame, opened)

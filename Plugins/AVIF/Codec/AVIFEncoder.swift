@@ -61,7 +61,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
         let writer = try AVIFWriter(small, timescale: 1)
         // A profile is one of gray or of RGB.
         for blob in blobs where blob.kind == .icc && surface.format.channels == info.nativeFormat.channels {
-            writer.add(blob)
+            try writer.add(blob)
         }
         try writer.add(surface, duration: 1)
         let file = ByteSink()
@@ -125,7 +125,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
         if let info { try session.host.reserve(bytes: Self.libraryMemory(info, settings)) }
         let clock = FrameClock(first: frame.duration)
         let made = try AVIFWriter(settings, timescale: clock.timescale)
-        for blob in blobs { made.add(blob) }
+        for blob in blobs { try made.add(blob) }
         blobs = []
         self.clock = clock
         writer = made

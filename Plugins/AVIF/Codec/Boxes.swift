@@ -57,12 +57,27 @@ struct BoxCursor {
 
     /// The first box of that type from here on.
     func first(_ type: StaticString) -> BoxCursor? {
+        let wanted = Box.type(type)
         var cursor = self
         while let box = cursor.box() {
-            if box.type == Box.type(type) { return inside(box) }
+            if box.type == wanted { return inside(box) }
         }
         return nil
     }
+
+    /// All boxes of that type from here on, up to the first that cannot be read.
+    func all(_ type: StaticString) -> [BoxCursor] {
+        let wanted = Box.type(type)
+        var cursor = self
+        var found: [BoxCursor] = []
+        while let box = cursor.box() {
+            if box.type == wanted { found.append(inside(box)) }
+        }
+        return found
+    }
+
+    /// The version of a full box that begins here; nil where no byte is left.
+    var version: UInt8? { offset < end ? bytes[offset] : nil }
 
     /// Steps down a path of boxes.
     func first(_ path: StaticString...) -> BoxCursor? {

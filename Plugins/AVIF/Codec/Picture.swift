@@ -65,11 +65,11 @@ struct Picture {
     }
 
     /// What libavif and dav1d hold at their peak: one frame and a copy of it (grids, film grain), or all the frames that
-    /// AV1 may refer to (eight) beside the one at work.
-    func libraryMemory(frames: Int) -> Int {
+    /// AV1 may refer to (eight) beside the one at work. Each tile has a decoder of its own, and keeps it.
+    func libraryMemory(frames: Int, tiles: Int = 0) -> Int {
         let area = stored.area ?? 0
         let halves = (chroma == 400 ? 2 : chroma == 420 ? 3 : chroma == 422 ? 4 : 6) + (hasAlpha ? 2 : 0)
-        return area * halves / 2 * (depth > 8 ? 2 : 1) * (frames > 1 ? 9 : 2)
+        return area * halves / 2 * (depth > 8 ? 2 : 1) * (frames > 1 ? 9 : 2) + tiles * (400 << 10)
     }
 
     private static func check(_ size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {

@@ -22,7 +22,7 @@ struct Thumbnail {
     }
 
     private static func reader(_ place: ThumbnailPlace, _ session: DecoderSession) throws(CoderError) -> AVIFReader {
-        try AVIFReader(session.source, maxFrames: 1, threads: 1, thumbnail: place)
+        try AVIFReader(session, maxFrames: 1, threads: 1, thumbnail: place)
     }
 
     func decode(into surface: borrowing Surface, _ session: DecoderSession) throws(CoderError) {
@@ -33,7 +33,7 @@ struct Thumbnail {
         _ = try reader.parse()
         // The stream is asked for no more than the boxes promise, but for a small one that is padded or scaled.
         let area = picture.stored.area ?? 0
-        try reader.restart(maxPixels: area * 8 + 65_536)
+        try reader.restart(maxPixels: area * 8 + 65_536, memory: picture.libraryMemory(frames: 1))
         // Asked in this order: the last bytes may arrive between the two questions.
         let isComplete = session.source.isComplete
         if try reader.end(of: 0) > session.source.available {

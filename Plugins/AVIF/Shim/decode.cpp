@@ -9,6 +9,9 @@
 #include <new>
 
 struct avif_shim_decoder {
+    // The first member: it outlives libavif's decoder.
+    avif_shim::Memory memory;
+    bool is_broken = false;
     avifDecoder *decoder = nullptr;
     avifIO io = {};
     const uint8_t *bytes = nullptr;
@@ -27,7 +30,10 @@ struct avif_shim_decoder {
 
     ~avif_shim_decoder()
     {
-        if (decoder) avifDecoderDestroy(decoder);
+        if (!decoder) return;
+        // An exception may leave behind an image that libavif has freed already.
+        if (is_broken && !memory.holds(decoder->image)) decoder->image = nullptr;
+        avifDecoderDestroy(decoder);
     }
 };
 
@@ -142,12 +148,18 @@ void describe(const avif_shim_decoder &decoder, avif_shim_facts *facts)
 
 using namespace avif_shim;
 
-int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_metadata, avif_shim_decoder **decoder,
-                       avif_shim_error *error)
+int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_metadata, avif_shim_poll poll,
+                       void *context, avif_shim_decoder **decoder, avif_shim_error *error)
 {
     std::unique_ptr<avif_shim_decoder> made(new (std::nothrow) avif_shim_decoder);
-    if (made) made->decoder = avifDecoderCreate();
-    if (!made || !made->decoder) return report(avif_shim_memory, "there is not enough memory", error);
+    if (!made) return report(avif_shim_memory, "there is not enough memory", error);
+    made->memory.poll = poll;
+    made->memory.context = context;
+    const int32_t code = guarded(made->memory, made->is_broken, error, [&] {
+        made->decoder = avifDecoderCreate();
+        return made->decoder ? avif_shim_ok : avif_shim_memory;
+    });
+    if (code != avif_shim_ok) return code;
     avifDecoder &settings = *made->decoder;
     settings.codecChoice = AVIF_CODEC_CHOICE_DAV1D;
     settings.maxThreads = int(threads);
@@ -165,6 +177,8 @@ int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_meta
     *decoder = made.release();
     return avif_shim_ok;
 }
+
+void avif_shim_allow(avif_shim_decoder *decoder, uint64_t bytes) { decoder->memory.allowed = bytes; }
 
 void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count, uint8_t is_complete)
 {
@@ -188,18 +202,23 @@ void avif_shim_pretend(avif_shim_decoder *decoder, uint64_t place, const uint8_t
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error)
 {
     decoder->is_parsing = true;
-    const avifResult result = avifDecoderParse(decoder->decoder);
+    const int32_t code = guarded(decoder->memory, decoder->is_broken, error, [&] {
+        const avifResult result = avifDecoderParse(decoder->decoder);
+        if (result != AVIF_RESULT_OK) return report(result, decoder->decoder->diag.error, error);
+        describe(*decoder, facts);
+        return avif_shim_ok;
+    });
     decoder->is_parsing = false;
-    if (result != AVIF_RESULT_OK) return report(result, decoder->decoder->diag.error, error);
-    describe(*decoder, facts);
-    return avif_shim_ok;
+    return code;
 }
 
 int32_t avif_shim_restart(avif_shim_decoder *decoder, uint32_t max_pixels, avif_shim_error *error)
 {
     if (max_pixels && max_pixels < decoder->decoder->imageSizeLimit) decoder->decoder->imageSizeLimit = max_pixels;
-    const avifResult result = avifDecoderReset(decoder->decoder);
-    return result == AVIF_RESULT_OK ? avif_shim_ok : report(result, decoder->decoder->diag.error, error);
+    return guarded(decoder->memory, decoder->is_broken, error, [&] {
+        const avifResult result = avifDecoderReset(decoder->decoder);
+        return result == AVIF_RESULT_OK ? avif_shim_ok : report(result, decoder->decoder->diag.error, error);
+    });
 }
 
 uint8_t avif_shim_is_key(const avif_shim_decoder *decoder, uint32_t frame)
@@ -222,15 +241,17 @@ int32_t avif_shim_end(const avif_shim_decoder *decoder, uint32_t frame, uint64_t
 
 int32_t avif_shim_frame(avif_shim_decoder *decoder, uint32_t frame, avif_shim_facts *decoded, avif_shim_error *error)
 {
-    const avifResult result = avifDecoderNthImage(decoder->decoder, frame);
-    if (result != AVIF_RESULT_OK) return report(result, decoder->decoder->diag.error, error);
-    describe(*decoder, decoded);
-    const avifImage &image = *decoder->decoder->image;
-    decoded->has_alpha = image.alphaPlane != nullptr;
-    if (!image.yuvPlanes[AVIF_CHAN_Y] || (decoded->chroma != 400 && !image.yuvPlanes[AVIF_CHAN_V])) {
-        return report(avif_shim_corrupt, "the frame has no samples", error);
-    }
-    return avif_shim_ok;
+    return guarded(decoder->memory, decoder->is_broken, error, [&] {
+        const avifResult result = avifDecoderNthImage(decoder->decoder, frame);
+        if (result != AVIF_RESULT_OK) return report(result, decoder->decoder->diag.error, error);
+        describe(*decoder, decoded);
+        const avifImage &image = *decoder->decoder->image;
+        decoded->has_alpha = image.alphaPlane != nullptr;
+        if (!image.yuvPlanes[AVIF_CHAN_Y] || (decoded->chroma != 400 && !image.yuvPlanes[AVIF_CHAN_V])) {
+            return report(avif_shim_corrupt, "the frame has no samples", error);
+        }
+        return avif_shim_ok;
+    });
 }
 
 const uint8_t *avif_shim_blob(const avif_shim_decoder *decoder, uint32_t kind, uint64_t *count)

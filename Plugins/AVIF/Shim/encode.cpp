@@ -10,6 +10,9 @@
 #include <new>
 
 struct avif_shim_encoder {
+    // The first member: it outlives what libavif makes.
+    avif_shim::Memory memory;
+    bool is_broken = false;
     avif_shim_settings settings = {};
     avifEncoder *encoder = nullptr;
     avifImage *image = nullptr;
@@ -138,46 +141,57 @@ using namespace avif_shim;
 int32_t avif_shim_encoder_new(const avif_shim_settings *settings, avif_shim_encoder **encoder, avif_shim_error *error)
 {
     std::unique_ptr<avif_shim_encoder> made(new (std::nothrow) avif_shim_encoder);
-    if (made) made->encoder = avifEncoderCreate();
-    if (!made || !made->encoder) return report(avif_shim_memory, "there is not enough memory", error);
-    made->settings = *settings;
-    configure(made->encoder, *settings);
-    *encoder = made.release();
-    return avif_shim_ok;
+    if (!made) return report(avif_shim_memory, "there is not enough memory", error);
+    return guarded(made->memory, made->is_broken, error, [&] {
+        made->encoder = avifEncoderCreate();
+        if (!made->encoder) return avif_shim_memory;
+        made->settings = *settings;
+        configure(made->encoder, *settings);
+        *encoder = made.release();
+        return avif_shim_ok;
+    });
 }
 
-void avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uint8_t *bytes, uint64_t count)
+int32_t avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uint8_t *bytes, uint64_t count,
+                               avif_shim_error *error)
 {
-    if (kind >= 1 && kind <= 3) avifRWDataSet(&encoder->blobs[kind - 1], bytes, size_t(count));
+    return guarded(encoder->memory, encoder->is_broken, error, [&] {
+        if (kind >= 1 && kind <= 3) avifRWDataSet(&encoder->blobs[kind - 1], bytes, size_t(count));
+        return avif_shim_ok;
+    });
 }
 
 int32_t avif_shim_encoder_add(avif_shim_encoder *encoder, const avif_shim_pixels *pixels, uint64_t duration,
                               avif_shim_error *error)
 {
-    avifResult result = flush(encoder, false);
-    if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
-    if (!encoder->image) encoder->image = make_image(*encoder, *pixels);
-    if (!encoder->image) return report(avif_shim_memory, "there is not enough memory", error);
-    result = fill_planes(*pixels, *encoder->image);
-    if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
-    encoder->duration = duration;
-    encoder->is_waiting = true;
-    // A still need not wait.
-    if (!encoder->settings.is_single) return avif_shim_ok;
-    result = flush(encoder, true);
-    return result == AVIF_RESULT_OK ? avif_shim_ok : failure(result, encoder, error);
+    return guarded(encoder->memory, encoder->is_broken, error, [&] {
+        avifResult result = flush(encoder, false);
+        if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
+        if (!encoder->image) encoder->image = make_image(*encoder, *pixels);
+        if (!encoder->image) return avif_shim_memory;
+        result = fill_planes(*pixels, *encoder->image);
+        if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
+        encoder->duration = duration;
+        encoder->is_waiting = true;
+        // A still need not wait.
+        if (!encoder->settings.is_single) return avif_shim_ok;
+        result = flush(encoder, true);
+        return result == AVIF_RESULT_OK ? avif_shim_ok : failure(result, encoder, error);
+    });
 }
 
 int32_t avif_shim_encoder_finish(avif_shim_encoder *encoder, uint8_t is_alone, const uint8_t **bytes, uint64_t *count,
                                  avif_shim_error *error)
 {
-    avifResult result = flush(encoder, is_alone != 0);
-    if (encoder->image) avifImageFreePlanes(encoder->image, AVIF_PLANES_ALL);
-    if (result == AVIF_RESULT_OK) result = avifEncoderFinish(encoder->encoder, &encoder->output);
-    if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
-    *bytes = encoder->output.data;
-    *count = encoder->output.size;
-    return avif_shim_ok;
+    return guarded(encoder->memory, encoder->is_broken, error, [&] {
+        avifResult result = flush(encoder, is_alone != 0);
+        if (encoder->image) avifImageFreePlanes(encoder->image, AVIF_PLANES_ALL);
+        if (result == AVIF_RESULT_OK) result = avifEncoderFinish(encoder->encoder, &encoder->output);
+        if (result != AVIF_RESULT_OK) return failure(result, encoder, error);
+        *bytes = encoder->output.data;
+        *count = encoder->output.size;
+        return avif_shim_ok;
+    });
 }
 
 void avif_shim_encoder_free(avif_shim_encoder *encoder) { delete encoder; }

@@ -5,14 +5,41 @@
 #define AVIF_SHIM_INTERNAL_H
 
 #include "avif_shim.h"
+#include "memory.h"
 
 #include <avif/avif.h>
+
+#include <new>
 
 namespace avif_shim {
 
 // Writes down what libavif said; `details` may be empty.
 int32_t report(avifResult result, const char *details, avif_shim_error *error);
 int32_t report(int32_t code, const char *message, avif_shim_error *error);
+
+// Runs `body`, which calls libavif, with `memory` behind its allocations. `is_broken` is set when an exception passed
+// through libavif: from then on every call fails.
+template <class Body>
+int32_t guarded(Memory &memory, bool &is_broken, avif_shim_error *error, Body body) noexcept
+{
+    const Use use(memory);
+    memory.refused = 0;
+    memory.is_stopped = false;
+    int32_t code = avif_shim_memory;
+    try {
+        if (!is_broken) code = body();
+    } catch (...) {
+        // Nothing but std::bad_alloc is thrown.
+        is_broken = true;
+    }
+    if (memory.is_stopped) return report(avif_shim_stopped, "the caller stopped the decoder", error);
+    if (code != avif_shim_ok && memory.refused) {
+        error->allowed = memory.allowed;
+        error->requested = memory.refused;
+        return report(avif_shim_memory_limit, "libavif needs too much memory", error);
+    }
+    return code == avif_shim_memory ? report(code, "there is not enough memory", error) : code;
+}
 
 // Whether `convert` can turn the samples of `image` into RGB (rows.cpp).
 bool knows_colors(const avifImage &image);

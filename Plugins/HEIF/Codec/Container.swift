@@ -59,8 +59,22 @@ struct Container {
         }
     }
 
-    /// A `meta` box holds no pixels but those of tiny pictures.
-    private static let largest = 64 << 20
+    /// Throws `.corrupt` where libheif would take another list of items than this reader.
+    ///
+    /// - Parameter source: complete.
+    static func checkPlaces(in source: ByteSource) throws(CoderError) {
+        var reader = ByteReader(source)
+        var seen: Set<FourCC> = []
+        // libheif ignores a header that the end of the file cuts.
+        while let (type, end) = try? box(&reader) {
+            try BoxPlaces.check(type, in: "file", &seen)
+            guard let end else { return }
+            reader.offset = end
+        }
+    }
+
+    /// A `meta` box holds no pixels but those of tiny images.
+    private static let largest = 16 << 20
 
     /// Reads a box header; the end is nil for a box up to the end of the file.
     private static func box(_ reader: inout ByteReader) throws(CoderError) -> (type: FourCC, end: Int?) {

@@ -87,6 +87,8 @@ public final class HEIFDecoder: ThumbnailDecoder {
         }
         // libheif finds items anywhere in the file; it cannot wait.
         guard session.source.isComplete else { throw .needsInput }
+        // With a prefix libheif reads the lists in there, and the file as data.
+        if header.prefix.isEmpty { try Container.checkPlaces(in: session.source) }
         try HeaderGuard(table: header.table, limits: session.limits).checkItems(in: session.source)
         try session.host.checkCancellation()
 
@@ -97,7 +99,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
 
         let side = session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20
         let decoder = try HEIFPlanes(
-            session.source, behind: header.prefix, maxSide: side, threads: threads, maxPixels: session.limits.maxPixels)
+            session, behind: header.prefix, maxSide: side, threads: threads, maxPixels: session.limits.maxPixels)
         let decoded = try decoder.decode(picture, thumbnail: thumbnail)
         guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")

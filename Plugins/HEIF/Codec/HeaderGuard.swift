@@ -34,10 +34,14 @@ struct HeaderGuard {
         var copied = 0
         let allowed = 16 * source.available + (64 << 20)
         for item in items {
+            var total = 0
             for extent in item.extents where extent.method < 2 {
-                copied += try table.place(extent, in: source).count
-                if copied > allowed { throw .limit("bytes of all items", allowed: allowed, requested: copied) }
+                total += try table.place(extent, in: source).count
+                let available = table.available(extent, in: source)
+                if total > available { throw .corrupt("item \(item.id) has \(total) bytes, its place \(available)") }
             }
+            copied += total
+            if copied > allowed { throw .limit("bytes of all items", allowed: allowed, requested: copied) }
         }
         for item in items where item.isImage {
             let data = try table.data(of: item.id, from: source, limit: 0)

@@ -57,11 +57,13 @@ struct ItemTable {
 
     /// As many as libheif takes.
     static let maxItems = 20_000
+    private static let maxExtents = 32
 
     init(_ bytes: [UInt8]) throws(CoderError) {
         self.bytes = bytes
         var cursor = BoxCursor(bytes)
         _ = try cursor.fullBox()
+        try BoxPlaces.check(cursor)
         var hasPrimary = false
         while let box = try cursor.box() {
             var fields = cursor.inside(box)
@@ -124,12 +126,17 @@ struct ItemTable {
         return Array(bytes[start..<start + length])
     }
 
+    /// The bytes of the file, or of the box 'idat', that an extent is a part of.
+    func available(_ extent: ItemExtent, in source: ByteSource) -> Int {
+        extent.method == 1 ? inlineData.count : source.available
+    }
+
     /// Where an extent stands, in the source or (method 1) in `bytes`.
     func place(_ extent: ItemExtent, in source: ByteSource) throws(CoderError) -> Range<Int> {
         guard extent.method < 2 else { throw .unsupported("an item made of another item") }
         let inline = extent.method == 1
         let start = inline ? inlineData.lowerBound : 0
-        let available = inline ? inlineData.count : source.available
+        let available = available(extent, in: source)
         guard let offset = Int(exactly: extent.offset), let length = Int(exactly: extent.length),
             offset <= available, length <= available - offset
         else {
@@ -147,6 +154,7 @@ extension ItemTable {
     private mutating func readTypes(_ fields: inout BoxCursor) throws(CoderError) {
         let version = try fields.fullBox().version
         _ = try fields.uint(version == 0 ? 2 : 4)
+        var typed: Set<UInt32> = []
         while let box = try fields.box() {
             guard box.type == "infe" else { continue }
             var entry = fields.inside(box)
@@ -154,6 +162,7 @@ extension ItemTable {
             // Versions 0 and 1 have no item type; they are not used for pictures.
             guard version >= 2 else { continue }
             let id = UInt32(try entry.uint(version == 2 ? 2 : 4))
+            guard typed.insert(id).inserted else { throw .corrupt("item \(id) has two types") }
             try entry.skip(2)
             let type = FourCC(try entry.u32())
             try change(id) { $0.type = type }
@@ -176,14 +185,24 @@ extension ItemTable {
         let lengthSize = sizes >> 8 & 15
         let baseSize = sizes >> 4 & 15
         let indexSize = version == 0 ? 0 : sizes & 15
+        for size in [offsetSize, lengthSize, baseSize] where ![0, 4, 8].contains(size) {
+            throw .unsupported("places in numbers of \(size) bytes")
+        }
+        // libheif reads no index in version 1.
+        guard indexSize == 0 else { throw .unsupported("items made of other items") }
+        var placed: Set<UInt32> = []
         for _ in 0..<(try fields.uint(version < 2 ? 2 : 4)) {
             let id = UInt32(try fields.uint(version < 2 ? 2 : 4))
+            guard placed.insert(id).inserted else { throw .corrupt("item \(id) has two places") }
             let method = version == 0 ? 0 : try fields.u16() & 15
             _ = try fields.u16()
             let base = try fields.uint(baseSize)
             var extents: [ItemExtent] = []
-            for _ in 0..<(try fields.u16()) {
-                _ = try fields.uint(indexSize)
+            let count = try fields.u16()
+            if count > Self.maxExtents {
+                throw .limit("extents of an item", allowed: Self.maxExtents, requested: count)
+            }
+            for _ in 0..<count {
                 let (offset, overflow) = base.addingReportingOverflow(try fields.uint(offsetSize))
                 guard !overflow else { throw .corrupt("an item lies behind the end of the numbers") }
                 extents.append(ItemExtent(method: method, offset: offset, length: try fields.uint(lengthSize)))

@@ -44,20 +44,22 @@ void quiet(void *, const char *, va_list) {}
 
 heif_error create(void **out)
 {
-    auto decoder = std::make_unique<Decoder>();
-    Dav1dSettings settings;
-    dav1d_default_settings(&settings);
-    settings.n_threads = shim_decode_settings.threads;
-    // One picture is all there is: waiting for others would only hold memory.
-    settings.max_frame_delay = 1;
-    settings.all_layers = 0;
-    settings.frame_size_limit = shim_decode_settings.max_pixels;
-    settings.logger.callback = quiet;
-    if (dav1d_open(&decoder->context, &settings) != 0) {
-        return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "dav1d does not start");
-    }
-    *out = decoder.release();
-    return success();
+    return contained([&] {
+        auto decoder = std::make_unique<Decoder>();
+        Dav1dSettings settings;
+        dav1d_default_settings(&settings);
+        settings.n_threads = shim_decode_settings.threads;
+        // One picture is all there is: waiting for others would only hold memory.
+        settings.max_frame_delay = 1;
+        settings.all_layers = 0;
+        settings.frame_size_limit = shim_decode_settings.max_pixels;
+        settings.logger.callback = quiet;
+        if (dav1d_open(&decoder->context, &settings) != 0) {
+            return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "dav1d does not start");
+        }
+        *out = decoder.release();
+        return success();
+    });
 }
 
 void destroy(void *decoder) { delete static_cast<Decoder *>(decoder); }
@@ -175,14 +177,15 @@ heif_error convert(const Dav1dPicture &picture, bool wants_rgb, heif_image **out
 
 heif_error decode(void *raw, heif_image **out)
 {
-    // Whatever comes after the colours is alpha.
-    const bool wants_rgb = std::exchange(shim_decode_settings.wants_rgb, false);
-    Dav1dPicture picture = {};
-    heif_error result = next(*static_cast<Decoder *>(raw), picture);
-    if (result.code) return result;
-    result = convert(picture, wants_rgb, out);
-    dav1d_picture_unref(&picture);
-    return result;
+    return contained([&] {
+        // All streams behind that of the colors hold alpha.
+        const bool wants_rgb = std::exchange(shim_decode_settings.wants_rgb, false);
+        Dav1dPicture picture = {};
+        std::unique_ptr<Dav1dPicture, void (*)(Dav1dPicture *)> owned(&picture, dav1d_picture_unref);
+        heif_error result = shim_ask();
+        if (!result.code) result = next(*static_cast<Decoder *>(raw), picture);
+        return result.code ? result : convert(picture, wants_rgb, out);
+    });
 }
 
 const heif_decoder_plugin plugin = {

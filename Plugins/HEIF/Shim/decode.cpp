@@ -150,7 +150,8 @@ bool colors_of(const heif_image_handle *handle, ShimColors *colors)
 }
 
 int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
-                         uint8_t may_skip_crop, heif_shim_picture *picture, heif_shim_error *error)
+                         uint8_t may_skip_crop, heif_shim_poll poll, void *context, heif_shim_picture *picture,
+                         heif_shim_error *error)
 {
     return guarded(error, [&] {
         heif_image_handle *handle = decoder->primary;
@@ -168,6 +169,8 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
         ShimDecodeSettings settings = decoder->settings;
         settings.wants_rgb = own_colors && !as_gray;
         settings.reports = true;
+        settings.poll = poll;
+        settings.context = context;
         settings.has_colors = colors_of(handle, &settings.colors);
         shim_decode_settings = settings;
         heif_error result = heif_decode_image(handle, &decoder->image, space, chroma, nullptr);
@@ -181,6 +184,7 @@ int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t
             result = heif_decode_image(handle, &decoder->image, space, chroma, options.get());
         }
         const ShimDecodeSettings said = std::exchange(shim_decode_settings, {});
+        if (said.is_stopped) return report(heif_shim_code_stopped, 0, "the caller stopped the decoder", error);
         if (result.code) return report(result, error);
         found.is_uncovered = said.is_uncovered;
         std::strncpy(found.warning, said.warning ? said.warning : "", sizeof found.warning - 1);

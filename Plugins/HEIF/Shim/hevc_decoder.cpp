@@ -175,17 +175,19 @@ int supports(heif_compression_format format) { return format == heif_compression
 
 heif_error create(void **out)
 {
-    auto decoder = std::make_unique<Decoder>();
-    decoder->context = de265_new_decoder();
-    if (!decoder->context) {
-        return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "libde265 does not start");
-    }
-    // No threads: they cost processor time, and a slice that is missing can make them wait for each other.
-    decoder->max_pixels = shim_decode_settings.max_pixels;
-    de265_image_allocation allocation = {take_planes, give_planes_back};
-    de265_set_image_allocation_functions(decoder->context, &allocation, decoder.get());
-    *out = decoder.release();
-    return success();
+    return contained([&] {
+        auto decoder = std::make_unique<Decoder>();
+        decoder->context = de265_new_decoder();
+        if (!decoder->context) {
+            return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "libde265 does not start");
+        }
+        // No threads: they cost processor time, and a slice that is missing can make them wait for each other.
+        decoder->max_pixels = shim_decode_settings.max_pixels;
+        de265_image_allocation allocation = {take_planes, give_planes_back};
+        de265_set_image_allocation_functions(decoder->context, &allocation, decoder.get());
+        *out = decoder.release();
+        return success();
+    });
 }
 
 void destroy(void *decoder) { delete static_cast<Decoder *>(decoder); }
@@ -320,6 +322,8 @@ heif_error feed(Decoder &self, heif_image **out)
 {
     size_t at = 0;
     while (at < self.count) {
+        heif_error asked = shim_ask();
+        if (asked.code) return asked;
         // The length of a unit, which libheif writes before it in four bytes.
         if (self.count - at < 4) return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, cut);
         const uint8_t *bytes = self.bytes + at;
@@ -327,6 +331,9 @@ heif_error feed(Decoder &self, heif_image **out)
         at += 4;
         if (size > self.count - at || size > INT32_MAX) {
             return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, cut);
+        }
+        if (shim_libde265_prints_about(self.bytes + at, size)) {
+            return damaged(self, DE265_ERROR_CODED_PARAMETER_OUT_OF_RANGE);
         }
         const de265_error error = de265_push_NAL(self.context, self.bytes + at, int(size), 0, nullptr);
         if (error != DE265_OK) return damaged(self, error);
@@ -344,19 +351,21 @@ heif_error feed(Decoder &self, heif_image **out)
 
 heif_error decode(void *raw, heif_image **out)
 {
-    Decoder &self = *static_cast<Decoder *>(raw);
-    heif_image *image = nullptr;
-    heif_error result = feed(self, &image);
-    std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
-    for (;;) {
-        const de265_error warning = de265_get_warning(self.context);
-        if (warning == DE265_OK) break;
-        if (!shim_decode_settings.warning) shim_decode_settings.warning = de265_get_error_text(warning);
-    }
-    if (result.code) return result;
-    if (!image) return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, "there is no HEVC picture");
-    *out = owned.release();
-    return success();
+    return contained([&] {
+        Decoder &self = *static_cast<Decoder *>(raw);
+        heif_image *image = nullptr;
+        heif_error result = feed(self, &image);
+        std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
+        for (;;) {
+            const de265_error warning = de265_get_warning(self.context);
+            if (warning == DE265_OK) break;
+            if (!shim_decode_settings.warning) shim_decode_settings.warning = de265_get_error_text(warning);
+        }
+        if (result.code) return result;
+        if (!image) return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, "there is no HEVC picture");
+        *out = owned.release();
+        return success();
+    });
 }
 
 const heif_decoder_plugin plugin = {

@@ -43,6 +43,16 @@ template <class Body> int32_t guarded(heif_shim_error *error, Body body) noexcep
     }
 }
 
+// Runs `body`, which libheif calls, and turns an exception into a code: libheif would not free the decoder.
+template <class Body> heif_error contained(Body body) noexcept
+{
+    try {
+        return body();
+    } catch (...) {
+        return {heif_error_Memory_allocation_error, heif_suberror_Unspecified, "there is not enough memory"};
+    }
+}
+
 // How YCbCr is meant: code points of ITU-T H.273.
 struct ShimColors {
     uint32_t primaries = 2, matrix = 2;
@@ -77,13 +87,32 @@ struct ShimDecodeSettings {
     bool has_colors = false;
     ShimColors colors;
 
+    // Whether the caller wants to stop; not asked on threads of libheif.
+    heif_shim_poll poll = nullptr;
+    void *context = nullptr;
+
     // What comes back. Where nobody looks (tiles on other threads) a picture with gaps is an error.
     bool reports = false;
     bool is_uncovered = false;
+    bool is_stopped = false;
     // What the first warning says; it lives as long as the process.
     const char *warning = nullptr;
 };
 extern thread_local ShimDecodeSettings shim_decode_settings;
+
+// Asks the caller; libheif hands the error of a decoder on.
+inline heif_error shim_ask()
+{
+    ShimDecodeSettings &settings = shim_decode_settings;
+    if (!settings.poll || settings.poll(settings.context) == 0) {
+        return {heif_error_Ok, heif_suberror_Unspecified, "Success"};
+    }
+    settings.is_stopped = true;
+    return {heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the caller stopped the decoder"};
+}
+
+// Whether a unit of HEVC is a parameter set that libde265 refuses and prints a line about (hevc_sets.cpp).
+bool shim_libde265_prints_about(const uint8_t *unit, size_t size);
 
 // Puts our own decoders before those of libheif (av1_decoder.cpp, hevc_decoder.cpp).
 int32_t shim_register_decoders(heif_context *context, heif_shim_error *error);

@@ -8,17 +8,43 @@ internal import ImageModel
 @safe final class AVIFReader {
     private var decoder: OpaquePointer?
     private let source: ByteSource
+    private let caller: Caller
+    /// Bytes that libavif may take for images.
+    private var imageMemory = 0
+
+    /// What libavif may take for boxes and for images that are no larger than their blocks.
+    private static let baseMemory = 64 << 20
+
+    /// Asks the host whether to go on; C holds it unretained as long as the decoder.
+    private final class Caller {
+        let host: HostServices
+        var error: CoderError?
+
+        init(_ host: HostServices) { self.host = host }
+    }
 
     /// - Parameter metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
-    /// - Parameter thumbnail: what to decode instead of the picture.
+    /// - Parameter thumbnail: the item to decode instead of the image.
     init(
-        _ source: ByteSource, maxFrames: Int, threads: Int, metadata: Bool = false, thumbnail: ThumbnailPlace? = nil
+        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false,
+        thumbnail: ThumbnailPlace? = nil
     ) throws(CoderError) {
-        self.source = source
+        source = session.source
+        caller = Caller(session.host)
         var error = avif_shim_error()
         let code = unsafe avif_shim_open(
-            UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0, &decoder, &error)
-        if code != 0 { throw .avif(error) }
+            UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0,
+            { context in
+                let caller = unsafe Unmanaged<Caller>.fromOpaque(context!).takeUnretainedValue()
+                do throws(CoderError) {
+                    try caller.host.checkCancellation()
+                    return 0
+                } catch {
+                    caller.error = error
+                    return 1
+                }
+            }, Unmanaged.passUnretained(caller).toOpaque(), &decoder, &error)
+        if code != 0 { throw failure(error) }
         for change in thumbnail?.changes ?? [] {
             unsafe avif_shim_pretend(decoder, UInt64(change.place), change.bytes, UInt64(change.bytes.count))
         }
@@ -31,15 +57,19 @@ internal import ImageModel
         feed()
         var facts = avif_shim_facts()
         var error = avif_shim_error()
-        if unsafe avif_shim_parse(decoder, &facts, &error) != 0 { throw .avif(error) }
+        if unsafe avif_shim_parse(decoder, &facts, &error) != 0 { throw failure(error) }
         return facts
     }
 
     /// Begins anew, with streams of at most so many pixels.
-    func restart(maxPixels: Int) throws(CoderError) {
+    ///
+    /// - Parameter memory: bytes that decoding takes.
+    func restart(maxPixels: Int, memory: Int) throws(CoderError) {
+        // Blocks of 128 pixels are larger than small tiles, and a frame with film grain is there twice.
+        imageMemory = 2 * memory
         feed()
         var error = avif_shim_error()
-        if unsafe avif_shim_restart(decoder, UInt32(clamping: maxPixels), &error) != 0 { throw .avif(error) }
+        if unsafe avif_shim_restart(decoder, UInt32(clamping: maxPixels), &error) != 0 { throw failure(error) }
     }
 
     func isKey(_ frame: Int) -> Bool { unsafe avif_shim_is_key(decoder, UInt32(frame)) != 0 }
@@ -58,7 +88,7 @@ internal import ImageModel
         feed()
         var facts = avif_shim_facts()
         var error = avif_shim_error()
-        if unsafe avif_shim_frame(decoder, UInt32(frame), &facts, &error) != 0 { throw .avif(error) }
+        if unsafe avif_shim_frame(decoder, UInt32(frame), &facts, &error) != 0 { throw failure(error) }
         return facts
     }
 
@@ -93,7 +123,14 @@ internal import ImageModel
         // Asked in this order: the last bytes may arrive between the questions.
         let isComplete = source.isComplete
         let start = unsafe source.baseAddress
-        unsafe avif_shim_feed(decoder, start, UInt64(source.available), isComplete ? 1 : 0)
+        let count = source.available
+        unsafe avif_shim_feed(decoder, start, UInt64(count), isComplete ? 1 : 0)
+        // libavif copies items of several extents, ICC, Exif and XMP.
+        unsafe avif_shim_allow(decoder, UInt64(Self.baseMemory + 2 * count + imageMemory))
+    }
+
+    private func failure(_ error: avif_shim_error) -> CoderError {
+        error.code == avif_shim_stopped ? caller.error ?? .avif(error) : .avif(error)
     }
 }
 
@@ -119,9 +156,13 @@ extension CoderError {
             case avif_shim_unsupported: .unsupportedFeature
             case avif_shim_not_mine: .notMine
             case avif_shim_memory: .outOfMemory
-            case avif_shim_pixel_limit, avif_shim_frame_limit: .limitExceeded
+            case avif_shim_pixel_limit, avif_shim_frame_limit, avif_shim_memory_limit: .limitExceeded
+            case avif_shim_stopped: .cancelled
             default: .corrupt
             }
+        if error.code == avif_shim_memory_limit {
+            return .limit("bytes of libavif", allowed: Int(error.allowed), requested: Int(error.requested))
+        }
         let limit = CoderError.Limit(
             name: error.code == avif_shim_frame_limit ? "frames" : "pixels", allowed: 0, requested: 0)
         // libavif names its own function where the decoder of AV1 fails.

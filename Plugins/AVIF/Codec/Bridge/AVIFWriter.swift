@@ -22,9 +22,11 @@ internal import ImageModel
 
     deinit { unsafe avif_shim_encoder_free(encoder) }
 
-    func add(_ blob: MetadataBlob) {
+    func add(_ blob: MetadataBlob) throws(CoderError) {
         let kind: UInt32 = blob.kind == .exif ? 1 : blob.kind == .xmp ? 2 : 3
-        unsafe avif_shim_encoder_blob(encoder, kind, blob.bytes, UInt64(blob.bytes.count))
+        var error = avif_shim_error()
+        let code = unsafe avif_shim_encoder_blob(encoder, kind, blob.bytes, UInt64(blob.bytes.count), &error)
+        if code != 0 { throw .avif(error) }
     }
 
     func add(_ surface: borrowing Surface, duration: UInt64) throws(CoderError) {

@@ -22,11 +22,14 @@ static const int32_t avif_shim_not_mine = 5;
 static const int32_t avif_shim_memory = 6;
 static const int32_t avif_shim_pixel_limit = 7;
 static const int32_t avif_shim_frame_limit = 8;
+static const int32_t avif_shim_memory_limit = 9; /* more than avif_shim_allow allows                 */
+static const int32_t avif_shim_stopped = 10;     /* `poll` answered that the caller wants to stop    */
 
-/* What libavif said about it. */
+/* What libavif reported. */
 typedef struct avif_shim_error {
-    int32_t code;
-    char    message[192];
+    int32_t  code;
+    char     message[192];
+    uint64_t allowed, requested;   /* bytes, with avif_shim_memory_limit                  */
 } avif_shim_error;
 
 /* MARK: decoding */
@@ -49,9 +52,15 @@ typedef struct avif_shim_facts {
     uint64_t icc_count;
 } avif_shim_facts;
 
-/* A decoder that takes at most so many pixels of a frame, so many frames, and threads. */
-int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_metadata, avif_shim_decoder **decoder,
-                       avif_shim_error *error);
+/* Asked before each image of an AV1 stream; any answer but 0 ends the call with avif_shim_stopped. */
+typedef int32_t (*avif_shim_poll)(void *context);
+
+/* Makes a decoder for at most `max_frames` frames (0: libavif's own limit). */
+int32_t avif_shim_open(uint32_t max_frames, uint32_t threads, uint8_t wants_metadata, avif_shim_poll poll,
+                       void *context, avif_shim_decoder **decoder, avif_shim_error *error);
+
+/* Sets how many bytes libavif and the images of dav1d may take at one time; unlimited before the first call. */
+void avif_shim_allow(avif_shim_decoder *decoder, uint64_t bytes);
 
 /* Shows the decoder the bytes that are there; they stay where they are until close. */
 void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count, uint8_t is_complete);
@@ -126,8 +135,9 @@ typedef struct avif_shim_pixels {
 int32_t avif_shim_encoder_new(const avif_shim_settings *settings, avif_shim_encoder **encoder,
                               avif_shim_error *error);
 
-/* Takes a blob to embed: 1 Exif, 2 XMP, 3 ICC; all before the first frame. */
-void avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uint8_t *bytes, uint64_t count);
+/* Copies a blob to embed: 1 Exif, 2 XMP, 3 ICC; all before the first frame. */
+int32_t avif_shim_encoder_blob(avif_shim_encoder *encoder, uint32_t kind, const uint8_t *bytes, uint64_t count,
+                               avif_shim_error *error);
 
 /* Converts and codes a frame; aom may hold it back. */
 int32_t avif_shim_encoder_add(avif_shim_encoder *encoder, const avif_shim_pixels *pixels, uint64_t duration,

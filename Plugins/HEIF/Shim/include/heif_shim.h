@@ -26,6 +26,7 @@ static const int32_t heif_shim_code_unsupported_filetype = 3;
 static const int32_t heif_shim_code_unsupported_feature = 4;
 static const int32_t heif_shim_code_memory = 6;
 static const int32_t heif_shim_code_decoder = 7;
+static const int32_t heif_shim_code_stopped = -1; /* `poll` answered that the caller wants to stop: none of libheif's */
 static const int32_t heif_shim_code_end_of_data = 100;
 static const int32_t heif_shim_code_security_limit = 1000;
 
@@ -53,6 +54,9 @@ typedef struct heif_shim_layout {
     uint8_t  expand_range;   /* luma of a gray picture is 16 ... 235 of 255            */
 } heif_shim_layout;
 
+/* Asked before each unit of HEVC and each image of AV1; any answer but 0 ends the call with heif_shim_code_stopped. */
+typedef int32_t (*heif_shim_poll)(void *context);
+
 /* Reads the boxes. `bytes` stay where they are until close; `prefix`, which libheif sees in front of them, is copied. */
 int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *prefix, uint64_t prefix_count,
                        uint32_t max_side, uint32_t threads, uint64_t max_pixels, heif_shim_decoder **decoder,
@@ -62,7 +66,8 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *pref
    `own_colors`: the picture is one AV1 stream, whose colours need not be converted by libheif.
    `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
 int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
-                         uint8_t may_skip_crop, heif_shim_picture *picture, heif_shim_error *error);
+                         uint8_t may_skip_crop, heif_shim_poll poll, void *context, heif_shim_picture *picture,
+                         heif_shim_error *error);
 
 /* Interleaves rows first ..< end of the decoded picture, `width` pixels of each, into `pixels`. */
 int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, uint32_t end, uint32_t width,

@@ -1,0 +1,136 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Checks the lists of a `meta` box before libavif reads them.
+///
+///     iloc  sizes of offset, length, base, index: 4 bits each │ items │ item …
+///     item  number │ [method] │ 2 │ base │ extents │ ([index] │ offset │ length) …
+///
+/// libavif 0.11 allocates the sum of all lengths when an item has several extents, and searches its list of items
+/// from the start for each number that it meets. An item with one extent takes no memory.
+///
+/// - Source: ISO/IEC 14496-12:2022 section 8.11.3.
+enum ItemExtents {
+    /// Extents that libavif allocates 16 bytes for each, even where they take no bytes in the file.
+    private static let mostExtents = 1_000_000
+
+    /// Throws `.corrupt` where an item is larger than the file, `.limitExceeded` where a list is too long.
+    ///
+    /// - Returns: the number of tiles that grids are made of, at most.
+    /// - Throws: `.needsInput` while the bytes of an item in several extents are missing.
+    static func check(_ source: ByteSource) throws(CoderError) -> Int {
+        var tiles = 0
+        if let meta = Container.range(of: "meta", in: source), meta.upperBound <= source.available {
+            tiles = try check(BoxCursor(source.bytes(meta)), in: source)
+        }
+        // libavif also reads the metadata of each track.
+        guard let movie = Container.payload("moov", of: source, atMost: .max) else { return tiles }
+        for track in BoxCursor(movie).all("trak") {
+            for meta in track.all("meta") { _ = try check(meta, in: source) }
+            if let table = track.first("mdia", "minf", "stbl") { try SampleTables.check(table) }
+        }
+        return tiles
+    }
+
+    /// - Parameter meta: the payload of a `meta` box.
+    private static func check(_ meta: BoxCursor, in source: ByteSource) throws(CoderError) -> Int {
+        var children = meta
+        guard children.skip(4) else { return 0 }
+        var searches = ItemSearches()
+        try checkLocations(children, in: source, &searches)
+        try searches.count(children)
+        return searches.tiles
+    }
+
+    private static func checkLocations(
+        _ meta: BoxCursor, in source: ByteSource, _ searches: inout ItemSearches
+    ) throws(CoderError) {
+        guard var list = meta.first("iloc"), let version = list.uint(4).map({ $0 >> 24 }),
+            let sizes = list.uint(2).map({ Int($0) }), let items = list.uint(version < 2 ? 2 : 4)
+        else { return }
+        let inline = meta.first("idat").map { $0.end - $0.offset } ?? 0
+        let (offsetSize, lengthSize, baseSize) = (sizes >> 12, sizes >> 8 & 15, sizes >> 4 & 15)
+        let indexSize = version == 0 ? 0 : sizes & 15
+        var extents = 0
+        for _ in 0..<items {
+            // libavif refuses a list that ends early.
+            guard let number = list.uint(version < 2 ? 2 : 4), let method = list.uint(version == 0 ? 0 : 2),
+                list.skip(2 + baseSize), let count = list.uint(2)
+            else { return }
+            try searches.add(number)
+            extents += Int(count)
+            if extents > mostExtents { throw .limit("extents", allowed: mostExtents, requested: extents) }
+            var total: UInt64 = 0
+            for _ in 0..<count {
+                guard list.skip(indexSize + offsetSize), let length = list.uint(lengthSize) else { return }
+                let (sum, overflow) = total.addingReportingOverflow(length)
+                total = overflow ? .max : sum
+            }
+            if count < 2 { continue }
+            if method & 15 == 1 {
+                if total > inline { throw .corrupt("item \(number) has \(total) bytes, its 'idat' box \(inline)") }
+            } else if total > source.available {
+                guard source.isComplete else { throw .needsInput }
+                throw .corrupt("item \(number) has \(total) bytes, the file \(source.available)")
+            }
+        }
+    }
+}
+
+/// Counts how often libavif searches its list of items from the start.
+private struct ItemSearches {
+    /// Comparisons of item numbers: about 0.2 seconds.
+    private static let mostSteps = 100_000_000
+    private var items: Set<UInt64> = []
+    private var searches = 0
+    /// Items that others are made of.
+    private(set) var tiles = 0
+
+    mutating func add(_ number: UInt64) throws(CoderError) {
+        searches += 1
+        items.insert(number)
+        let (steps, overflow) = searches.multipliedReportingOverflow(by: items.count)
+        if overflow || steps > Self.mostSteps {
+            throw .limit("steps to find items", allowed: Self.mostSteps, requested: overflow ? .max : steps)
+        }
+    }
+
+    /// - Parameter meta: the boxes in a `meta` box.
+    mutating func count(_ meta: BoxCursor) throws(CoderError) {
+        for var list in meta.all("iinf") where list.skip(4 + (list.version == 0 ? 2 : 4)) {
+            for var entry in list.all("infe") {
+                let width = entry.version == 2 ? 2 : 4
+                if entry.skip(4), let number = entry.uint(width) { try add(number) }
+            }
+        }
+        let tile = Box.type("dimg")
+        for var list in meta.all("iref") {
+            let width = list.version == 0 ? 2 : 4
+            guard list.skip(4) else { continue }
+            while let box = list.box() {
+                var entry = list.inside(box)
+                guard let source = entry.uint(width), let count = entry.uint(2) else { continue }
+                for _ in 0..<count {
+                    guard let target = entry.uint(width) else { break }
+                    // libavif searches for both items of each pair.
+                    try add(source)
+                    try add(target)
+                    if box.type == tile { tiles += 1 }
+                }
+            }
+        }
+        for list in meta.all("iprp") {
+            for var box in list.all("ipma") { try countAssociations(&box) }
+        }
+    }
+
+    private mutating func countAssociations(_ list: inout BoxCursor) throws(CoderError) {
+        guard let head = list.uint(4), let count = list.uint(4) else { return }
+        for _ in 0..<count {
+            guard let number = list.uint(head >> 24 == 0 ? 2 : 4), let entries = list.uint(1),
+                list.skip(Int(entries) * (head & 1 == 0 ? 1 : 2))
+            else { return }
+            try add(number)
+        }
+    }
+}
