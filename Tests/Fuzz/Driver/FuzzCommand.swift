@@ -6,6 +6,7 @@ import Glibc
 ///     coderhost-fuzz list
 ///     coderhost-fuzz run [TARGET…] [--count N] [--seed S] [--keep DIR]      each in a process that may crash
 ///     coderhost-fuzz mutate [--count N] [--seed S] [--keep DIR] [--isolated]  all formats through the host
+///     coderhost-fuzz modes [TARGET…] [--count N] [--seed S] [--keep DIR]     all formats, in this process and in workers
 ///     coderhost-fuzz case TARGET FILE…                                       one input again, in this process
 ///     coderhost-fuzz bombs …                                                  see BombCommand
 ///     coderhost-fuzz allocations …                                            see AllocationCommand
@@ -19,7 +20,7 @@ enum FuzzCommand {
         let switches = Switches(Array(words))
         switch verb {
         case "list": for target in FuzzTarget.all { say(target.name) }
-        case "run", "mutate": exit(Supervisor(verb, switches).run() ? 0 : 1)
+        case "run", "mutate", "modes": exit(Supervisor(verb, switches).run() ? 0 : 1)
         case "work": Worker(switches).run()
         case "bombs": exit(BombCommand.run(switches) ? 0 : 1)
         case "cancel": exit(CancelCommand(switches).run() ? 0 : 1)
@@ -51,7 +52,7 @@ enum FuzzCommand {
 
     private static func usage() {
         say(
-            "usage: coderhost-fuzz list|run|mutate|case|seeds …; targets: \(FuzzTarget.all.map(\.name).joined(separator: " "))"
+            "usage: coderhost-fuzz list|run|mutate|modes|case|seeds …; targets: \(FuzzTarget.known.map(\.name).joined(separator: " "))"
         )
         exit(64)
     }
@@ -81,7 +82,7 @@ extension FuzzTarget {
         }
     }
 
-    static func named(_ name: String) -> FuzzTarget? { (all + [planted]).first { $0.name == name } }
+    static func named(_ name: String) -> FuzzTarget? { (known + [planted]).first { $0.name == name } }
 }
 
 /// Words of a command line: `--name value`, and the rest.

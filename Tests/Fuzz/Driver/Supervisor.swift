@@ -20,8 +20,8 @@ struct Supervisor {
     init(_ kind: String, _ switches: Switches) {
         self.kind = kind
         let named = switches.operands
-        let all = kind == "mutate" ? FuzzTarget.coders : FuzzTarget.all
-        targets = named.isEmpty ? all : (all + [.planted]).filter { named.contains($0.name) }
+        let usual = ["mutate": FuzzTarget.coders, "modes": FuzzTarget.modes][kind] ?? FuzzTarget.all
+        targets = named.isEmpty ? usual : named.compactMap(FuzzTarget.named)
         patience = switches.number("--patience", 60)
         schedule = Schedule(targets)
         count = switches.number("--count", 1000)
@@ -67,7 +67,7 @@ struct Supervisor {
             bad += ledger[row + Row.bad]
             late += ledger[row + Row.late]
             let answers =
-                kind == "mutate"
+                kind != "run"
                 ? "\(ledger[row + Row.decoded]) decoded\t\(ledger[row + Row.refused]) refused\t" : ""
             say("\(target.name)\t\(ledger[row + Row.cases]) cases\t\(answers)\(ledger[row + Row.bad]) findings")
         }

@@ -12,8 +12,7 @@ struct Worker {
 
     init(_ switches: Switches) {
         kind = switches["--kind"] ?? "run"
-        let named = switches.operands
-        schedule = Schedule((FuzzTarget.all + [.planted]).filter { named.contains($0.name) })
+        schedule = Schedule(switches.operands.compactMap(FuzzTarget.named))
         seed = UInt64(switches.number("--seed", 1))
         cases = switches.number("--from", 0)..<switches.number("--count", 0)
         ledger = Ledger(descriptor: Int32(switches.number("--ledger", 0)))
@@ -40,14 +39,23 @@ struct Worker {
     }
 
     private func examine(_ bytes: [UInt8], by target: FuzzTarget, row: Int, number: Int) throws(Finding) {
-        guard kind == "mutate" else { return try target.run(bytes) }
-        // The host chooses the coder as often as the format does.
-        let coder = number % 2 == 0 ? target.coder : nil
-        switch try Decoding.decode(bytes, forcing: coder, mayBeLate: true) {
-        case .picture: ledger[row + Row.decoded] += 1
-        case .refusal(let error):
-            ledger[row + Row.refused] += 1
-            if error.code == .deadlineExceeded { ledger[row + Row.late] += 1 }
+        switch kind {
+        case "mutate":
+            // The host chooses the coder as often as the format does.
+            let coder = number % 2 == 0 ? target.coder : nil
+            switch try Decoding.decode(bytes, forcing: coder, mayBeLate: true) {
+            case .picture: ledger[row + Row.decoded] += 1
+            case .refusal(let error):
+                ledger[row + Row.refused] += 1
+                if error.code == .deadlineExceeded { ledger[row + Row.late] += 1 }
+            }
+        case "modes":
+            switch try ModeComparison.sample(bytes, coder: target.coder, number: number) {
+            case .decoded: ledger[row + Row.decoded] += 1
+            case .refused: ledger[row + Row.refused] += 1
+            case .late: ledger[row + Row.late] += 1
+            }
+        default: try target.run(bytes)
         }
     }
 }

@@ -2,20 +2,47 @@ import CoderHost
 import ImageModel
 
 extension FuzzTarget {
-    /// Every bundled coder, in this process.
-    package static let coders = formats.map { name, cost, mutator in coder(name, cost: cost, mutator: mutator) }
+    /// What the targets of one format need.
+    struct Format: Sendable {
+        /// The last part of the coder's id.
+        let name: String
+        /// How many cases of another target one case costs, about.
+        let cost: Int
+        /// Damages files of the format.
+        var mutator: (any Mutator)?
+        /// Combines valid files of the format.
+        let splicer: any Mutator
 
-    /// The last part of a coder's id, and what one case costs.
-    private static let formats: [(String, Int, (any Mutator)?)] = [
-        ("png", 2, PNGMutator()), ("apng", 3, PNGMutator()), ("gif", 2, GIFMutator()), ("jpeg", 3, JPEGMutator()),
-        ("webp", 3, RIFFMutator()), ("awebp", 4, RIFFMutator()), ("heif", 6, BoxMutator()), ("avif", 6, BoxMutator()),
-        ("farbfeld", 4, nil), ("pam", 4, nil), ("pnm", 4, nil),
+        init(_ name: String, cost: Int, _ mutator: any PartsMutator) {
+            (self.name, self.cost, self.mutator, splicer) = (name, cost, mutator, Splicer(mutator))
+        }
+
+        init(_ name: String, cost: Int, _ mutator: (any Mutator)?, splicer: any Mutator) {
+            (self.name, self.cost, self.mutator, self.splicer) = (name, cost, mutator, splicer)
+        }
+    }
+
+    static let formats = [
+        Format("png", cost: 2, PNGMutator()), Format("apng", cost: 3, PNGMutator()),
+        Format("gif", cost: 2, GIFMutator()), Format("jpeg", cost: 3, JPEGMutator()),
+        Format("webp", cost: 3, RIFFMutator()), Format("awebp", cost: 4, RIFFMutator()),
+        Format("heif", cost: 6, BoxMutator(), splicer: BoxSplicer()),
+        Format("avif", cost: 6, BoxMutator(), splicer: BoxSplicer()),
+        Format("farbfeld", cost: 4, nil, splicer: Splicer(RowsMutator())),
+        Format("pam", cost: 4, nil, splicer: Splicer(RowsMutator())),
+        Format("pnm", cost: 4, nil, splicer: Splicer(RowsMutator())),
     ]
 
-    private static func coder(_ name: String, cost: Int, mutator: (any Mutator)?) -> FuzzTarget {
-        let id = ["pam", "pnm"].contains(name) ? "coderhost.\(name)" : "org.coderhost.\(name)"
+    static func identifier(_ name: String) -> String {
+        ["pam", "pnm"].contains(name) ? "coderhost.\(name)" : "org.coderhost.\(name)"
+    }
+
+    /// Every bundled coder, in this process.
+    package static let coders = formats.map { format in
+        let id = identifier(format.name)
         return FuzzTarget(
-            name, coder: id, cost: cost, seeds: { Seeds.pictures(of: id) + Seeds.found(name) }, mutator: mutator
+            format.name, coder: id, cost: format.cost,
+            seeds: { Seeds.pictures(of: id) + Seeds.found(format.name) }, mutator: format.mutator
         ) { bytes throws(Finding) in
             let answer = try Decoding.decode(bytes, forcing: id)
             // Not every time: it doubles the cost.

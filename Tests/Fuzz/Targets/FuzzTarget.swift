@@ -40,8 +40,11 @@ public struct FuzzTarget: Sendable {
         return bytes
     }
 
-    /// Every target, the readers of a worker's messages among the first where there are workers.
+    /// Every target that runs in one process.
     public static let all: [FuzzTarget] = hostReaders + metadataReaders + pipeline + coders
+
+    /// Every target, also those that start workers.
+    package static let known = all + modes
 }
 
 /// What must not be: an answer that makes no sense, or two answers to one question.

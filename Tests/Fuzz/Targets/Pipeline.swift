@@ -62,11 +62,7 @@ extension FuzzTarget {
         let image = DecodedImage(
             info: ImageInfo(size: size, nativeFormat: pixels.format, bitDepth: pixels.format.bits), pixels: pixels,
             format: "pnm", coder: "none")
-        var options = CoderOptions()
-        for option in FuzzHost.manager.encoders(for: format).first?.descriptor.options ?? []
-        where option.scope.includesEncoding && dice.once(in: 3) {
-            options[option.key] = value(of: option, &dice)
-        }
+        let options = options(of: FuzzHost.manager.encoders(for: format).first?.descriptor, &dice)
         let written: [UInt8]
         do throws(CoderError) {
             written = try FuzzHost.manager.encode(image, to: format, options: options)
@@ -81,6 +77,15 @@ extension FuzzTarget {
         } catch {
             throw Finding("\(format) \(options.values): what was written is not read: \(error)")
         }
+    }
+
+    /// Some of an encoder's options, at random.
+    static func options(of coder: CoderDescriptor?, _ dice: inout Dice) -> CoderOptions {
+        var options = CoderOptions()
+        for option in coder?.options ?? [] where option.scope.includesEncoding && dice.once(in: 3) {
+            options[option.key] = value(of: option, &dice)
+        }
+        return options
     }
 
     /// Mostly one that is allowed, now and then one just outside.

@@ -58,6 +58,22 @@ extension CommandResult {
         }
     }
 
+    /// The cases are splices of two valid files, files with added metadata, and damaged files.
+    @Test func `every format gives the same answers in this process and in a worker`() throws {
+        let result = try Driver.run(["modes", "--count", "800", "--seed", "5"])
+
+        print(result.stdout)
+        #expect(result.status == 0, "\(result.findings)")
+        #expect(try #require(result.table.last)[1] == "800 cases")
+        for row in result.table where row[0] != "total" {
+            // A fifth is decoded: containers that are refused at once would compare only error messages.
+            let (decoded, refused) = (number(row[2]), number(row[3]))
+            #expect(decoded * 5 >= decoded + refused && refused > 0, "\(row)")
+        }
+    }
+
+    private func number(_ text: String) -> Int { Int(text.prefix { $0.isNumber }) ?? 0 }
+
     @Test func `a decode that is cancelled at any moment gives everything back`() throws {
         let result = try Driver.run(["cancel", "--count", "50", "--side", "320"])
 

@@ -1,37 +1,3 @@
-/// Takes a file apart, changes the parts, and puts them together so that the container is in order.
-protocol PartsMutator: Mutator {
-    /// A part and what it is called.
-    typealias Part = (kind: [UInt8], data: [UInt8])
-
-    func parts(of bytes: [UInt8]) -> (head: [UInt8], parts: [Part])
-    func joined(_ head: [UInt8], _ parts: [Part], _ dice: inout Dice) -> [UInt8]
-    /// Changes the bytes within one part, with what is known of its kind.
-    func change(_ part: inout Part, _ dice: inout Dice)
-}
-
-extension PartsMutator {
-    public func mutate(_ bytes: inout [UInt8], _ dice: inout Dice, other: [UInt8]) {
-        var (head, parts) = parts(of: bytes)
-        if parts.isEmpty { return BytesMutator().mutate(&bytes, &dice, other: other) }
-        let others = self.parts(of: other).parts
-        for _ in 0...dice.below(3) {
-            if parts.isEmpty { break }
-            let at = dice.below(parts.count)
-            switch dice.below(10) {
-            case 0: parts.remove(at: at)
-            case 1: parts.insert(parts[at], at: dice.below(parts.count + 1))
-            case 2: parts.swapAt(at, dice.below(parts.count))
-            case 3: if !others.isEmpty { parts.insert(dice.pick(others), at: at) }
-            case 4: if let other = others.first(where: { $0.kind == parts[at].kind }) { parts[at] = other }
-            default: change(&parts[at], &dice)
-            }
-        }
-        bytes = joined(head, parts, &dice)
-    }
-
-    func change(_ part: inout Part, _ dice: inout Dice) { BytesMutator().change(&part.data, &dice) }
-}
-
 /// Chunks of a PNG, with right lengths and checksums.
 public struct PNGMutator: PartsMutator {
     public init() {}
@@ -48,7 +14,7 @@ public struct PNGMutator: PartsMutator {
         return (Array(bytes.prefix(8)), parts)
     }
 
-    func joined(_ head: [UInt8], _ parts: [Part], _ dice: inout Dice) -> [UInt8] {
+    func file(_ head: [UInt8], _ parts: [Part]) -> [UInt8] {
         head + parts.flatMap { PNGParts.chunk($0.kind, $0.data) }
     }
 
@@ -149,10 +115,12 @@ public struct GIFMutator: PartsMutator {
         return (head, parts)
     }
 
-    func joined(_ head: [UInt8], _ parts: [Part], _ dice: inout Dice) -> [UInt8] {
-        var head = head
+    func file(_ head: [UInt8], _ parts: [Part]) -> [UInt8] {
+        head + parts.flatMap(\.data) + [0x3B]
+    }
+
+    func changeHead(_ head: inout [UInt8], _ dice: inout Dice) {
         if dice.once(in: 8) { head[6 + dice.below(5)] = dice.byte() }
-        return head + parts.flatMap(\.data) + [0x3B]
     }
 
     func change(_ part: inout Part, _ dice: inout Dice) {
@@ -225,7 +193,7 @@ public struct JPEGMutator: PartsMutator {
         return (Array(bytes.prefix(2)), parts)
     }
 
-    func joined(_ head: [UInt8], _ parts: [Part], _ dice: inout Dice) -> [UInt8] {
+    func file(_ head: [UInt8], _ parts: [Part]) -> [UInt8] {
         head
             + parts.flatMap { part -> [UInt8] in
                 let count = part.kind == [0xDA] ? min(part.data.big(0, 2), part.data.count - 2) : part.data.count
@@ -297,7 +265,7 @@ public struct RIFFMutator: PartsMutator {
         return parts
     }
 
-    func joined(_ head: [UInt8], _ parts: [Part], _ dice: inout Dice) -> [UInt8] {
+    func file(_ head: [UInt8], _ parts: [Part]) -> [UInt8] {
         let body = parts.flatMap { Self.chunk($0) }
         return Array(head.prefix(4)) + .little(body.count + 4, 4) + Array("WEBP".utf8) + body
     }
@@ -335,12 +303,21 @@ public struct RIFFMutator: PartsMutator {
 public struct BoxMutator: Mutator {
     public init() {}
 
-    private static let containers = ["meta", "iprp", "ipco", "iinf", "iref", "moov", "trak", "mdia", "minf", "stbl"].map
+    static let containers = ["meta", "iprp", "ipco", "iinf", "iref", "moov", "trak", "mdia", "minf", "stbl"].map
     {
         Array($0.utf8)
     }
 
-    private static func list(_ bytes: [UInt8]) -> [(kind: [UInt8], data: [UInt8])] {
+    /// Bytes before the boxes inside: version and flags of meta and iref, and the count of iinf.
+    static func headCount(_ kind: [UInt8]) -> Int {
+        switch String(decoding: kind, as: UTF8.self) {
+        case "meta", "iref": 4
+        case "iinf": 6
+        default: 0
+        }
+    }
+
+    static func list(_ bytes: [UInt8]) -> [(kind: [UInt8], data: [UInt8])] {
         var result: [(kind: [UInt8], data: [UInt8])] = []
         var at = 0
         while at + 8 <= bytes.count {
@@ -352,7 +329,7 @@ public struct BoxMutator: Mutator {
         return result
     }
 
-    private static func joined(_ boxes: [(kind: [UInt8], data: [UInt8])]) -> [UInt8] {
+    static func joined(_ boxes: [(kind: [UInt8], data: [UInt8])]) -> [UInt8] {
         boxes.flatMap { .big($0.data.count + 8, 4) + $0.kind + $0.data }
     }
 
@@ -374,9 +351,7 @@ public struct BoxMutator: Mutator {
         let tables = boxes.indices.filter { Self.containers.contains(boxes[$0].kind) }
         let at = tables.isEmpty || dice.once(in: 6) ? dice.below(boxes.count) : dice.pick(tables)
         if Self.containers.contains(boxes[at].kind), !dice.once(in: 8) {
-            // meta, iref: version and flags; iinf: a count, too.
-            let kind = String(decoding: boxes[at].kind, as: UTF8.self)
-            let head = kind == "meta" || kind == "iref" ? 4 : kind == "iinf" ? 6 : 0
+            let head = Self.headCount(boxes[at].kind)
             var inside = Array(boxes[at].data.dropFirst(head))
             let alike =
                 others.first { $0.kind == boxes[at].kind }.map { Self.list(Array($0.data.dropFirst(head))) } ?? []

@@ -1,0 +1,92 @@
+import CoderHost
+import ImageModel
+import Synchronization
+
+/// Decodes one input in this process and in a worker, and compares everything that the two hosts answer.
+package enum ModeComparison {
+    /// What the hosts agree on.
+    package enum Answer: Sendable {
+        case decoded
+        case refused
+        /// A limit of time ended one of the sessions, so that nothing can be compared.
+        case late
+    }
+
+    private struct Hosts: Sendable {
+        let inProcess = Self.host(IsolationPolicy(.off))
+        let reused = Self.host(IsolationPolicy(.require, reuse: .reuse(50), needed: []))
+        let fresh = Self.host(IsolationPolicy(.require, reuse: .fresh, needed: []))
+
+        private static func host(_ policy: IsolationPolicy) -> CoderHost {
+            var configuration = HostConfiguration(
+                directories: [.init(FuzzHost.products, origin: .argument)], limits: Decoding.limits,
+                administrationDirectories: [], followsChanges: false, stateDirectory: nil)
+            configuration.isolation = policy
+            return CoderHost(configuration: configuration)
+        }
+    }
+
+    private static let hosts = Mutex(Hosts())
+
+    /// Compares the parts that a long run has time for: one session always, everything else now and then.
+    ///
+    /// - Parameter number: chooses the parts; every 50th case has a worker of its own.
+    package static func sample(_ bytes: [UInt8], coder: String?, number: Int) throws(Finding) -> Answer {
+        var dice = Dice(run: 50, number: number)
+        var steps: Set<ModeRecord.Step> = [.session]
+        for (step, times) in [(.growing, 6), (.reduced, 10), (.rawFrames, 10), (.encoded, 20)]
+            as [(ModeRecord.Step, Int)] where dice.once(in: times)
+        {
+            steps.insert(step)
+        }
+        return try compare(bytes, coder: number % 2 == 0 ? coder : nil, steps, isFresh: number % 50 == 49)
+    }
+
+    /// Compares every part, with a worker that is used again and with a fresh one.
+    package static func everything(_ bytes: [UInt8], coder: String?) throws(Finding) {
+        for coder in [coder, nil] {
+            for isFresh in [false, true] {
+                _ = try compare(bytes, coder: coder, Set(ModeRecord.Step.allCases), isFresh: isFresh)
+            }
+        }
+    }
+
+    private static func compare(
+        _ bytes: [UInt8], coder: String?, _ steps: Set<ModeRecord.Step>, isFresh: Bool
+    ) throws(Finding) -> Answer {
+        let hosts = hosts.withLock { $0 }
+        let inProcess = ModeRecord(hosts.inProcess.manager, bytes, coder: coder, steps)
+        let isolated = ModeRecord((isFresh ? hosts.fresh : hosts.reused).manager, bytes, coder: coder, steps)
+        if inProcess.isLate || isolated.isLate { return .late }
+        if isolated.place == .inProcess { throw Finding("the plugin does not run in a worker") }
+        guard let difference = inProcess.difference(from: isolated) else {
+            return inProcess.hasPixels ? .decoded : .refused
+        }
+        // A crash may have put a plugin into quarantine: the next input finds new hosts.
+        Self.hosts.withLock { $0 = Hosts() }
+        let again = ModeRecord(hosts.inProcess.manager, bytes, coder: coder, steps)
+        let cause = inProcess.difference(from: again) == nil ? "" : ", and off differs from one run to the next"
+        throw Finding(
+            "off: \(difference.own) | require\(isFresh ? ", fresh" : ""): \(difference.other)"
+                + " | coder \(coder ?? "any")\(cause)")
+    }
+}
+
+extension FuzzTarget {
+    /// Every format: the answers of this process against those of a worker.
+    package static let modes = formats.map { format in
+        let id = identifier(format.name)
+        return FuzzTarget(
+            "modes-\(format.name)", coder: id, cost: format.cost,
+            seeds: {
+                let files = Seeds.pictures(of: id) + Seeds.found(format.name)
+                let container = format.mutator as? any PartsMutator
+                return files + (container.map { MetadataSeeds.added(to: files, $0) } ?? [])
+                    + Seeds.found("modes-\(format.name)")
+            },
+            mutator: EitherMutator(format.splicer, or: format.mutator ?? BytesMutator())
+        ) { bytes throws(Finding) in
+            try ModeComparison.everything(bytes, coder: id)
+        }
+    }
+}
