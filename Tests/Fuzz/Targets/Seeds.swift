@@ -1,4 +1,5 @@
 package import CoderHost
+import ImageModel
 
 /// Inputs from `Fixtures/`, and those that once led to a finding.
 package enum Seeds {
@@ -23,14 +24,40 @@ package enum Seeds {
     package static func found(_ target: String) -> [[UInt8]] { files("Fixtures/found/\(target)").map(bytes) }
 
     /// Small files whose content is of a format, whatever they are called.
-    static func pictures(of coder: String, atMost count: Int = 24 << 10) -> [[UInt8]] {
-        let all = files("Fixtures").filter { !$0.hasPrefix("Fixtures/found/") && !$0.hasPrefix("Fixtures/recipes/") }
+    ///
+    /// - Parameter onlyValid: leaves out the files that no coder may decode.
+    static func pictures(of coder: String, atMost count: Int = 24 << 10, onlyValid: Bool = false) -> [[UInt8]] {
+        let all = files("Fixtures").filter { file in
+            let folders = file.split(separator: "/").dropFirst().dropLast()
+            if folders.contains("found") || folders.contains("recipes") { return false }
+            return !onlyValid || !folders.contains("hostile") && !folders.contains("bad")
+        }
         return all.compactMap { file in
             let bytes = bytes(file)
             guard !bytes.isEmpty, bytes.count <= count,
                 FuzzHost.manager.candidates(for: ImageSource(bytes)).first?.descriptor.id == coder
             else { return nil }
             return bytes
+        }
+    }
+}
+
+extension Seeds {
+    /// Two small images, one with alpha, that an encoder of the format writes; none for formats without such an encoder.
+    static func written(as format: ImageFormat) -> [[UInt8]] {
+        [(PixelSize(31, 17), PixelFormat.rgb8), (PixelSize(9, 7), .rgba8)].compactMap { size, pixels in
+            guard let buffer = try? PixelBuffer(size: size, format: pixels) else { return nil }
+            var dice = Dice(UInt64(size.width))
+            for y in 0..<size.height {
+                buffer.withMutableRow(y) { row in
+                    for index in 0..<size.width * pixels.bytesPerPixel {
+                        row.storeBytes(of: dice.byte(), toByteOffset: index, as: UInt8.self)
+                    }
+                }
+            }
+            let info = ImageInfo(size: size, nativeFormat: pixels)
+            let image = DecodedImage(info: info, pixels: buffer, format: "pnm", coder: "none")
+            return try? FuzzHost.manager.encode(image, to: format)
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `Splices of two valid files` {
     /// 300 splices of two fixtures.
     private func splices(_ mutator: any Mutator, _ first: String, _ second: String) -> [[UInt8]] {
-        let files = [first, second].map { readFile(Repository.fixture($0)) }
+        let files = [first, second].map { Seeds.bytes("Fixtures/\($0)") }
         return (0..<300).map { number in
             var dice = Dice(run: 14, number: number)
             var bytes = files[number % 2]

@@ -18,8 +18,10 @@ package enum ModeComparison {
         let fresh = Self.host(IsolationPolicy(.require, reuse: .fresh, needed: []))
 
         private static func host(_ policy: IsolationPolicy) -> CoderHost {
+            // A worker cannot load plugins that were built with a sanitizer: the environment names others.
+            let others = policy.mode == .off ? nil : environment("CODERHOST_TEST_WORKER_PLUGINS")
             var configuration = HostConfiguration(
-                directories: [.init(FuzzHost.products, origin: .argument)], limits: Decoding.limits,
+                directories: [.init(others ?? FuzzHost.products, origin: .argument)], limits: Decoding.limits,
                 administrationDirectories: [], followsChanges: false, stateDirectory: nil)
             configuration.isolation = policy
             return CoderHost(configuration: configuration)
@@ -79,10 +81,11 @@ extension FuzzTarget {
         return FuzzTarget(
             "modes-\(format.name)", coder: id, cost: format.cost,
             seeds: {
-                let files = Seeds.pictures(of: id) + Seeds.found(format.name)
+                let written = Seeds.written(as: format.name == "heif" ? "heic" : ImageFormat(format.name))
+                let files = Seeds.pictures(of: id, onlyValid: true) + written
                 let container = format.mutator as? any PartsMutator
-                return files + (container.map { MetadataSeeds.added(to: files, $0) } ?? [])
-                    + Seeds.found("modes-\(format.name)")
+                let rich = container.map { MetadataSeeds.added(to: files, $0) } ?? []
+                return files + rich + Seeds.found(format.name) + Seeds.found("modes-\(format.name)")
             },
             mutator: EitherMutator(format.splicer, or: format.mutator ?? BytesMutator())
         ) { bytes throws(Finding) in
