@@ -94,7 +94,9 @@ import Testing
     @Test func `cannot make the host believe in metadata that is not there`() throws {
         let folder = TemporaryDirectory()
         let host = try host(lie: "LONG_BLOB", in: folder)
-        let image = try host.manager.decode(badPicture)
-        #expect(image.metadata.isEmpty)
+        let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+
+        #expect(error?.code == .pluginFault)
+        #expect(error?.message == "the worker was ended: it sent metadata of another length than it states")
     }
 }

@@ -374,7 +374,7 @@ import Testing
 
     @Test func `end below the minimum rate, and where a head does not come to its end`() async throws {
         let rate = MinimumRate(bytesPerSecond: 1000, window: .milliseconds(600))
-        try await withServer({ ($0.minimumRate, $0.timeout, $0.retry) = (rate, .milliseconds(500), RetryPolicy()) }) {
+        try await withServer({ ($0.minimumRate, $0.timeout, $0.retry) = (rate, .seconds(3), RetryPolicy(maxCount: 1)) }) {
             server, downloader async throws in
             server.on("/body") { _ in .slow(pattern(10_000), piece: 1, every: 50) }
             let head = Array("HTTP/1.1 200 OK\r\nX: ".utf8)
