@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +37,53 @@ int host_memfd_executable(const char *name) {
 
 int host_seal(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
+uint64_t host_raise_stack_limit(uint64_t wanted) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0) {
+        return wanted;
+    }
+    if (limit.rlim_cur < wanted) {
+        /* Only a privileged process can raise the hard limit. */
+        struct rlimit raised = {wanted, limit.rlim_max < wanted ? wanted : limit.rlim_max};
+        if (setrlimit(RLIMIT_STACK, &raised) != 0) {
+            raised = (struct rlimit){limit.rlim_max < wanted ? limit.rlim_max : wanted, limit.rlim_max};
+            if (setrlimit(RLIMIT_STACK, &raised) != 0) {
+                raised = limit;
+            }
+        }
+        limit = raised;
+    }
+    /* The C library read the limit when the process started, and takes it for the size of every thread's stack. */
+    pthread_attr_t attributes;
+    size_t size = 0;
+    if (limit.rlim_cur != RLIM_INFINITY && pthread_getattr_default_np(&attributes) == 0) {
+        if (pthread_attr_getstacksize(&attributes, &size) == 0 && size < limit.rlim_cur &&
+            pthread_attr_setstacksize(&attributes, limit.rlim_cur) == 0) {
+            pthread_setattr_default_np(&attributes);
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    return limit.rlim_cur;
+}
+
+int host_start_thread(uint64_t stack, void *(*body)(void *), void *context, unsigned long *thread) {
+    pthread_attr_t attributes;
+    size_t size = 0;
+    int error = pthread_attr_init(&attributes);
+    if (error != 0) {
+        return error;
+    }
+    error = pthread_attr_getstacksize(&attributes, &size);
+    if (error == 0 && size < stack) {
+        error = pthread_attr_setstacksize(&attributes, stack);
+    }
+    if (error == 0) {
+        error = pthread_create(thread, &attributes, body, context);
+    }
+    pthread_attr_destroy(&attributes);
+    return error;
 }
 
 int host_processor_count(void) {

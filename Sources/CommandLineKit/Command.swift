@@ -14,6 +14,12 @@ package enum CommandLineProgram {
     package static func run(_ body: (_ words: [String]) -> ExitCode) -> Never {
         Console.keepStandardStreams()
         Console.reportWriteErrors()
+        if let limit = ThreadStack.shortage() {
+            Console.error(
+                "coderhost: the stack limit of \(limit >> 10) KiB is too small: \(ThreadStack.needed >> 10) KiB are needed")
+            Console.error("  try: ulimit -s 8192, or raise the hard limit (ulimit -H -s) as root")
+            exit(ExitCode.outOfMemory.rawValue)
+        }
         let code = body(Array(commandLineWords.dropFirst()))
         guard let problem = Console.outputError, [.success, .partialFailure, .inputOutput].contains(code) else {
             exit(code.rawValue)

@@ -118,6 +118,19 @@ import Testing
         #expect(try bounded.metadata().map(\.bytes.count) == [3, 2])
     }
 
+    @Test func `holds all comments together to the limit of one piece`() throws {
+        var file = HandmadeGIF(1, 1)
+        for _ in 0..<5 { file.bytes += [0x21, 0xFE] + HandmadeGIF.blocks([UInt8](repeating: 0x61, count: 60)) }
+        file.frame(0, 0, 1, 1, [1])
+        file.end()
+        var limits = DecodeLimits.default
+        limits.maxMetadataBytes = 130
+        let decoder = try GIFDecoder(DecoderSession(source: ByteSource(file.bytes), limits: limits))
+        _ = try decoder.readHeader()
+
+        #expect(try decoder.metadata().map(\.bytes.count) == [60, 60])
+    }
+
     @Test(arguments: Fixture.valid("gif"))
     func `gives the pixels that other decoders give`(_ fixture: Fixture) throws {
         let (info, frames) = try decodeGIF(fixture.bytes)

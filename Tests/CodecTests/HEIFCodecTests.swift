@@ -276,6 +276,21 @@ private func replacing(_ pattern: [UInt8], with bytes: [UInt8], in file: [UInt8]
         #expect(error?.code == .limitExceeded)
     }
 
+    @Test func `leaves out items above the limit for all metadata`() throws {
+        let bytes = try fixture("heif/rotated-with-thumbnail-exif-icc.heic")
+        func kinds(_ allowed: Int) throws -> [MetadataBlob.Kind] {
+            var limits = DecodeLimits()
+            limits.maxTotalMetadataBytes = allowed
+            let decoder = try decoder(bytes, limits: limits)
+            _ = try decoder.readHeader()
+            return try decoder.metadata().map(\.kind)
+        }
+
+        #expect(try kinds(0).contains(.exif))
+        #expect(try !kinds(10).contains(.exif))
+        #expect(try kinds(10).contains(.icc))
+    }
+
     private func box(_ type: String, _ payload: [UInt8]) -> [UInt8] {
         u32(8 + payload.count) + Array(type.utf8) + payload
     }

@@ -80,6 +80,14 @@ import Testing
         #expect(try decodePNG(many.bytes, limits: limits).blobs.count == 5)
     }
 
+    @Test func `holds the first of several Exif chunks`() throws {
+        let first: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0]
+        let second: [UInt8] = [0x4D, 0x4D, 0, 42, 0, 0, 0, 8]
+        let file = onePixelPNG(before: [pngChunk("eXIf", first), pngChunk("eXIf", second), pngChunk("eXIf", second)])
+
+        #expect(try decodePNG(file.bytes).blobs == [MetadataBlob(.exif, first)])
+    }
+
     @Test func `of an animation does not keep the default image from being a still`() throws {
         let file = onePixelPNG(before: [
             pngChunk("acTL", be32(2) + be32(0)), pngChunk("fcTL", [UInt8](repeating: 0, count: 26)),

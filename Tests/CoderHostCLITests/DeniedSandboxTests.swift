@@ -110,6 +110,31 @@ import Testing
         }
     }
 
+    /// The loader finds the Swift runtime of an installed program by `$ORIGIN`, which it reads from `/proc`.
+    @Test(.enabled(if: Outputs.mayMount)) func `starts as it is installed, where there is no proc`() throws {
+        let script = "\(Repository.root)/.ci/install"
+        let installer = String(decoding: try #require(readFile(script)), as: UTF8.self)
+            .replacing("build=.build/release", with: "build=\(Repository.products)")
+            .replacing(#"cd "$(dirname "$0")/..""#, with: "cd \(Repository.root)")
+        place.write(Array(installer.utf8), to: "install")
+        try Tool.copy(Repository.fixture("pictures/photo.png"), to: place.file("photo.png"))
+
+        let result = try apart(
+            """
+            PREFIX=$PWD/usr bash install >log 2>&1 || { cat log; exit; }
+            umount -l /proc
+            usr/bin/coderhost --version
+            usr/bin/coderhost info photo.png --hash --isolation off
+            usr/bin/coderhost plugin check $PWD/usr/lib/coderhost/plugins/1/libcoder-farbfeld.so --only manifest >/dev/null 2>&1; echo check $?
+            usr/bin/coderhost cache --help | head -n 1
+            """)
+
+        #expect(result.lines.first?.hasPrefix("coderhost 0") == true, "\(result.stdout)\(result.stderr)")
+        #expect(result.stdout.contains("photo.png: png"), "\(result.stdout)\(result.stderr)")
+        #expect(!result.stdout.contains("check 127"), "\(result.stdout)\(result.stderr)")
+        #expect(!result.stderr.contains("error while loading shared libraries"), "\(result.stderr)")
+    }
+
     /// Runs a script with mounts of its own, for root only.
     private func apart(_ script: String) throws -> CommandResult {
         let result = try run(

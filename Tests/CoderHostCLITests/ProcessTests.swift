@@ -4,6 +4,30 @@ import Testing
 import ImageProcessing
 
 @Suite(.timeLimit(.minutes(40))) struct `The process` {
+    /// Under a hard limit that it cannot raise it has to refuse; `setpriv` takes the privilege to raise it away.
+    @Test(arguments: [32, 64, 96, 128, 256, 512, 1023, 1024, 2048])
+    func `works with a small stack limit, or says how much it needs`(kibibytes: Int) throws {
+        let pictures = ["f.png", "f.avif", "f.heic", "f.jpg", "f.webp"].map { Repository.fixture("pictures/\($0)") }
+        let place = TemporaryDirectory()
+        for (limit, drop) in [("-S -s", ""), ("-s", "setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource ")] {
+            for isolation in ["off", "auto", "require:limits"] {
+                let result = try Tool.shell(
+                    """
+                    ulimit \(limit) \(kibibytes)
+                    \(drop)"$coderhost" info --hash --isolation \(isolation) \(pictures.joined(separator: " ")) >info || exit
+                    \(drop)"$coderhost" convert --isolation \(isolation) \(pictures[1]) -o out.avif --overwrite
+                    """, directory: place.path)
+                let mayRaise = drop.isEmpty || kibibytes >= 1024 || geteuid() != 0 && limit == "-S -s"
+                #expect(result.status == (mayRaise ? 0 : 71), "\(limit) \(isolation): \(result.stderr)")
+                if !mayRaise {
+                    #expect(
+                        result.stderr.hasPrefix(
+                            "coderhost: the stack limit of \(kibibytes) KiB is too small: 1024 KiB are needed\n  try: "))
+                }
+            }
+        }
+    }
+
     let place = TemporaryDirectory()
     private let picture = Fixture.named("pictures/f.png")
 

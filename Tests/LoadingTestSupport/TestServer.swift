@@ -2,7 +2,7 @@ import ImageProcessing
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
+package import NIOSSL
 import Synchronization
 import TestSupport
 
@@ -50,9 +50,13 @@ package final class TestServer: Sendable {
     }
 
     /// Listens on a free port of a loopback address.
-    package static func start(host: String = "127.0.0.1", port: Int = 0, tls: Bool = false) async throws -> TestServer {
+    ///
+    /// - Parameter newestTLS: the newest version of TLS that the server speaks; older ones are allowed.
+    package static func start(
+        host: String = "127.0.0.1", port: Int = 0, tls: Bool = false, newestTLS: TLSVersion? = nil
+    ) async throws -> TestServer {
         let state = StateBox()
-        let context = tls ? try Self.context() : nil
+        let context = tls ? try Self.context(newestTLS) : nil
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -77,12 +81,14 @@ package final class TestServer: Sendable {
         return TestServer(host: host, usesTLS: tls, listener: listener, state: state)
     }
 
-    private static func context() throws -> NIOSSLContext {
+    private static func context(_ newest: TLSVersion?) throws -> NIOSSLContext {
         let chain = try NIOSSLCertificate.fromPEMFile(Repository.fixture("server/certificate.pem"))
         let key = try NIOSSLPrivateKey(file: Repository.fixture("server/key.pem"), format: .pem)
-        return try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv1
+        configuration.maximumTLSVersion = newest
+        return try NIOSSLContext(configuration: configuration)
     }
 
     private static func answer(_ request: ServerRequest, _ state: StateBox) -> Reply {

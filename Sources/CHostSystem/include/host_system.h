@@ -22,6 +22,16 @@ int host_memfd_executable(const char *_Nonnull name);
 /* Makes an anonymous file immutable. The corresponding call is `fcntl(F_ADD_SEALS)`; -1 on failure. */
 int host_seal(int descriptor);
 
+/*
+ * Raises the stack limit of the main thread, of later threads and of later child processes to `wanted` bytes, or as far
+ * as the hard limit allows. Returns the limit that holds then.
+ */
+uint64_t host_raise_stack_limit(uint64_t wanted);
+
+/* Starts a thread with a stack of at least `stack` bytes, whatever the stack limit is. Returns an error number. */
+int host_start_thread(uint64_t stack, void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nullable context,
+                      unsigned long *_Nonnull thread);
+
 /* The processors that this process may use. The corresponding function is `sched_getaffinity`. */
 int host_processor_count(void);
 

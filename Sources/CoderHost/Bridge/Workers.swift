@@ -45,14 +45,11 @@ private final class Work: Sendable {
     /// Nil when the system has no thread to give: the others do its part.
     init?(_ work: Work) {
         let context = unsafe Unmanaged.passRetained(work)
-        var thread = pthread_t()
-        let status = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard status == 0 else {
+        let thread = unsafe ThreadStack.start(context.toOpaque()) { context in
+            unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().run()
+            return nil
+        }
+        guard let thread else {
             unsafe context.release()
             return nil
         }

@@ -29,6 +29,19 @@ public struct RankedCoder: Sendable {
         parts.append("version \(descriptor.version)")
         return parts.joined(separator: ", ")
     }
+
+    init(coder: any ImageCoder, format: ImageFormat, score: Int?, position: Int) {
+        self.coder = coder
+        self.format = format
+        self.score = score
+        self.position = position
+    }
+
+    /// A coder that is installed and cannot be used.
+    init(absent descriptor: CoderDescriptor, format: ImageFormat, score: Int?) {
+        self.init(coder: Newcomer(descriptor), format: format, score: score, position: -1)
+    }
+
     /// Whether it comes before a coder that is still to be installed, in a place as trusted as its own.
     package func precedes(newcomer id: String, version: String, priority: Int) -> Bool {
         var other = descriptor

@@ -10,7 +10,7 @@ import Synchronization
 /// - Concurrency: any thread.
 public final class CodersManager: Sendable {
     private let added = Mutex<[any ImageCoder]>([])
-    private let registry: CoderRegistry
+    let registry: CoderRegistry
     private let configuration: HostConfiguration
     /// What a session may cost where nobody says otherwise.
     public var limits: DecodeLimits { configuration.limits }
@@ -67,9 +67,16 @@ public final class CodersManager: Sendable {
     private func candidates(
         for source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot
     ) -> [RankedCoder] {
+        ranked(snapshot, Self.judge(source, forcing: id))
+    }
+
+    /// How well a coder's formats fit the bytes; nil where it does not decode them.
+    private static func judge(
+        _ source: ImageSource, forcing id: String?
+    ) -> (CoderDescriptor) -> (format: ImageFormat?, score: Int?)? {
         let sniffer = source.sniffer
         let suffix = source.fileExtension
-        return ranked(snapshot) { descriptor in
+        return { descriptor in
             guard descriptor.roles.contains(.decode) else { return nil }
             if let id, descriptor.id != id { return nil }
             var best: (format: ImageFormat?, score: Int?)?
@@ -127,10 +134,13 @@ public final class CodersManager: Sendable {
         }
         var attempts: [String] = []
         var last: CoderError?
+        // A coder that was named is wanted in place of every other one.
+        var absent = id == nil ? snapshot.absentCoders(Self.judge(source, forcing: nil)) : []
         for candidate in candidates {
             do throws(CoderError) {
                 let context = SessionContext(
                     limits: limits ?? self.limits, options: candidate.descriptor.decodeOptions(of: options))
+                for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
                 return try body(candidate, context)
             } catch {
                 var named = error
@@ -145,6 +155,7 @@ public final class CodersManager: Sendable {
                     throw named
                 }
                 attempts.append("\(candidate.descriptor.id): \(error.message)")
+                if error.code != .notMine { absent.append(AbsentCoder(candidate, error)) }
                 last = named
             }
         }
@@ -277,9 +288,11 @@ public final class CodersManager: Sendable {
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
         var refusal: CoderError?
+        var absent = absentEncoders(for: format, .encode)
         for candidate in encoders(for: format) {
             let coder = candidate.descriptor
             let context = SessionContext(limits: limits, options: options)
+            for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
             do throws(CoderError) {
                 try OptionCheck.examine(options, coder)
                 let encoder = try candidate.coder.makeEncoder(context)
@@ -289,6 +302,7 @@ public final class CodersManager: Sendable {
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
                 guard error.code == .pluginRefused else { throw named }
                 refusal = refusal ?? named
+                absent.append(AbsentCoder(candidate, error))
                 continue
             }
             return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
@@ -318,31 +332,6 @@ public final class CodersManager: Sendable {
             try encoder.add(frame, pixels: pixels)
             try encoder.finish()
         }
-    }
-
-    /// Why nothing can write this format.
-    package func absence(ofEncoderFor format: ImageFormat) -> CoderError {
-        let snapshot = registry.snapshot
-        var reasons: [String] = []
-        for record in snapshot.plugins where !record.status.isUsable {
-            for coder in record.manifest?.coders ?? [] where coder.formats.contains(where: { $0.id == format }) {
-                reasons.append(
-                    "\(record.fileName) would serve it, but is \(record.status.state.word): \(record.status.reason)")
-            }
-        }
-        if let unread = snapshot.unread.first {
-            return CoderError(
-                .noCoder, "no coder that could be found writes \(format)", hint: unread.remedy,
-                attempts: reasons + snapshot.unread.map(\.message))
-        }
-        let formats = snapshot.coders.filter { $0.descriptor.roles.writes }.flatMap(\.descriptor.formats)
-        let known = Set(formats.map(\.id.id)).sorted()
-        let mistyped = OptionCheck.nearest(format.id, known + Set(formats.flatMap(\.extensions)).sorted())
-        return CoderError(
-            .noCoder, "no usable coder writes \(format)",
-            hint: (mistyped.map { "did you mean \($0)? " } ?? "")
-                + "formats that can be written: \(known.joined(separator: ", "))",
-            attempts: reasons)
     }
 }
 

@@ -131,8 +131,10 @@ extension CodersManager {
         into sink: any OutputSink
     ) throws(CoderError) -> AnimationEncoder {
         var refusal: CoderError?
+        var absent = absentEncoders(for: format, .encodeAnimation)
         for candidate in animationEncoders(for: format) {
             let context = SessionContext(limits: limits ?? self.limits, options: options)
+            for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
             do throws(CoderError) {
                 try OptionCheck.examine(options, candidate.descriptor)
                 return try AnimationEncoder(
@@ -142,6 +144,7 @@ extension CodersManager {
                 let named = error.naming(encoder: candidate.descriptor.id)
                 guard error.code == .pluginRefused else { throw named }
                 refusal = refusal ?? named
+                absent.append(AbsentCoder(candidate, error))
             }
         }
         if let refusal { throw refusal }

@@ -158,6 +158,10 @@ final class Network: Sendable {
         case .badStatus where error.httpStatus == 401 || error.httpStatus == 403:
             error.hint = "--header 'Authorization: …' says who asks"
         case .badStatus where error.httpStatus == 404 || error.httpStatus == 410: error.hint = "check the URL"
+        case .deadlineExceeded where error.limit?.name == "rate":
+            error.hint = "--min-rate SIZE accepts a slower server; or try again later"
+        case .deadlineExceeded where error.message.hasPrefix("the transfer took more than"):
+            error.hint = "--max-time SECONDS allows more time; or try again later"
         case .deadlineExceeded: error.hint = "--timeout SECONDS waits longer; or try again later"
         case .transferFailed where error.hint == nil, .badStatus:
             error.hint = "try again later; --retries N asks more often"

@@ -21,6 +21,12 @@ struct NetworkSwitches {
         OptionSpecification(
             "--timeout", value: "SECONDS", help: "how long a server may send nothing (default: 15)"),
         OptionSpecification(
+            "--max-time", value: "SECONDS",
+            help: "how long one file may take with all attempts; 0 is no limit (default: 600)"),
+        OptionSpecification(
+            "--min-rate", value: "SIZE",
+            help: "bytes per second that have to arrive, averaged over 30 s; 0 is any rate (default: 1k)"),
+        OptionSpecification(
             "--retries", value: "N",
             help: "more attempts after a lost connection, silence, or a busy server (default: 2)"),
         OptionSpecification(
@@ -52,6 +58,12 @@ struct NetworkSwitches {
             guard seconds > 0 else { throw UsageError("--timeout 0 leaves no time", hint: "name some seconds") }
             downloader.timeout = .milliseconds(Int(max(1, seconds * 1000)))
             downloader.connectTimeout = downloader.timeout
+        }
+        if let seconds = try arguments.real("--max-time", 0...864_000) {
+            downloader.totalTimeout = seconds > 0 ? .milliseconds(Int(max(1, seconds * 1000))) : nil
+        }
+        if let rate = try arguments.byteCount("--min-rate", allowsZero: true) {
+            downloader.minimumRate = rate > 0 ? MinimumRate(bytesPerSecond: rate) : nil
         }
         let retries = try arguments.integer("--retries", 0...100) ?? 2
         downloader.retry = RetryPolicy(maxCount: retries)

@@ -72,7 +72,7 @@ package struct CommandSpecification {
             "--limits", value: "SPEC",
             help:
                 "default, strict or off; then name=N,… (k, M, G): side pixels frames total input output memory metadata "
-                + "ratio scans nesting threads time (default: default)"),
+                + "all-metadata ratio scans nesting threads time (default: default)"),
         OptionSpecification(
             "--isolation", value: "MODE",
             help:

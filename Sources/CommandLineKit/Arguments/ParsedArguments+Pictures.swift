@@ -16,9 +16,9 @@ extension ParsedArguments {
     }
 
     /// A number of bytes, at least one.
-    package func byteCount(_ key: String) throws(UsageError) -> Int? {
+    package func byteCount(_ key: String, allowsZero: Bool = false) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }
-        guard let count = Self.quantity(text), count > 0 else {
+        guard let count = Self.quantity(text), count > 0 || allowsZero else {
             throw UsageError("\(key) takes a number of bytes (k, M and G are understood), not \"\(text)\"")
         }
         return count

@@ -1,6 +1,7 @@
+import CoderHost
 import Glibc
 
-/// A thread that ends by itself, and that nobody waits for.
+/// Starts threads that end by themselves; no caller waits for them.
 enum BackgroundThread {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
@@ -10,14 +11,11 @@ enum BackgroundThread {
     /// False when the system has no thread to give.
     static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let context = unsafe Unmanaged.passRetained(Work(body))
-        var thread = pthread_t()
-        let status = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().body()
-                return nil
-            }, context.toOpaque())
-        guard status == 0 else {
+        let thread = unsafe ThreadStack.start(context.toOpaque()) { context in
+            unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().body()
+            return nil
+        }
+        guard let thread else {
             unsafe context.release()
             return false
         }

@@ -149,6 +149,8 @@ final class ClientPool: Sendable {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.idleTimeout = .seconds(30)
         var tls = TLSConfiguration.makeClientConfiguration()
+        // Older versions are withdrawn (RFC 8996).
+        tls.minimumTLSVersion = .tlsv12
         if key.allowsInvalidCertificates { tls.certificateVerification = .none }
         if !settings.trusted.isEmpty { tls.additionalTrustRoots = [.certificates(settings.trusted)] }
         configuration.tlsConfiguration = tls

@@ -178,12 +178,15 @@ public final class Downloader: ImageLoading {
     /// Attempts, each in its turn, until one succeeds or no other is worth it.
     private func perform(_ transfer: Transfer, _ urgency: LoadUrgency) async -> Result<LoadedData, CoderError> {
         var attempt = 1
+        var left = configuration.totalTimeout
         while true {
-            let outcome = await attemptOnce(transfer, urgency)
+            let (outcome, time) = await attemptOnce(transfer, urgency, within: left)
             guard case .failure(let failure) = outcome else { return outcome.mapError(\.error) }
+            left = left.map { $0 - time }
             guard failure.error.code != .cancelled, !Task.isCancelled,
                 let delay = configuration.retry.delay(
-                    after: failure.error, attempt: attempt, retryAfter: failure.retryAfter)
+                    after: failure.error, attempt: attempt, retryAfter: failure.retryAfter),
+                left.map({ $0 > delay }) ?? true
             else {
                 DownloadMetrics.failed(failure.error.code.description)
                 if Task.isCancelled { return .failure(TransferFailure.cancelled.error) }
@@ -193,40 +196,54 @@ public final class Downloader: ImageLoading {
             }
             DownloadMetrics.retried()
             attempt += 1
+            left = left.map { $0 - delay }
             guard (try? await Task.sleep(for: delay)) != nil else { return .failure(TransferFailure.cancelled.error) }
         }
     }
 
+    /// One attempt in its turn, and how long it took without its wait in the queue.
     private func attemptOnce(
-        _ transfer: Transfer, _ urgency: LoadUrgency
-    ) async -> Result<LoadedData, TransferFailure> {
+        _ transfer: Transfer, _ urgency: LoadUrgency, within limit: Duration?
+    ) async -> (Result<LoadedData, TransferFailure>, Duration) {
         let start = ContinuousClock.now
+        var begin = start
         do throws(CoderError) {
-            return try await line.run(urgency) { () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
+            let outcome = try await line.run(urgency) { turn async throws(CoderError) in
                 try await bucket?.wait()
-                let begin = ContinuousClock.now
+                begin = ContinuousClock.now
                 DownloadMetrics.began()
                 defer { DownloadMetrics.ended(after: ContinuousClock.now - begin) }
-                // The time limit is the whole transfer's, so it answers in the transfer's own words.
-                let outcome = try await TimeLimit.run(
-                    configuration.totalTimeout,
-                    "the transfer took more than \(configuration.totalTimeout.map(TransferFailure.text) ?? "")"
-                ) {
-                    () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
-                    do throws(TransferFailure) {
-                        return .success(try await transfer.run())
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-                return outcome.map { data in
+                return try await watched(transfer, within: limit) { turn.leave() }
+            }
+            let waiting = begin - start
+            return (
+                outcome.map { data in
                     var data = data
-                    data.response?.timings?.waiting = begin - start
+                    data.response?.timings?.waiting = waiting
                     return data
+                }, ContinuousClock.now - begin
+            )
+        } catch {
+            return (.failure(TransferFailure(error)), ContinuousClock.now - begin)
+        }
+    }
+
+    /// One attempt that ends when it takes too long or its bytes arrive too slowly.
+    private func watched(
+        _ transfer: Transfer, within limit: Duration?, onSlow: @escaping @Sendable () -> Void
+    ) async throws(CoderError) -> Result<LoadedData, TransferFailure> {
+        let (rate, idle) = (configuration.minimumRate, configuration.idle)
+        let total = configuration.totalTimeout.map(TransferFailure.text) ?? ""
+        return try await TimeLimit.run(limit, "the transfer took more than \(total)") {
+            () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
+            try await transfer.pace.run(atLeast: rate, idle: idle, onSlow: onSlow) {
+                () async throws(CoderError) -> Result<LoadedData, TransferFailure> in
+                do throws(TransferFailure) {
+                    return .success(try await transfer.run())
+                } catch {
+                    return .failure(error)
                 }
             }
-        } catch {
-            return .failure(TransferFailure(error))
         }
     }
 }

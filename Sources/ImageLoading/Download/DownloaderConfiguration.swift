@@ -20,8 +20,10 @@ public struct DownloaderConfiguration: Sendable {
     public var timeout = Duration.seconds(15)
     /// How long a connection may take to come about; zero means 15 seconds.
     public var connectTimeout = Duration.seconds(15)
-    /// How long a transfer may take with everything, but for its turn; nil for as long as bytes arrive.
+    /// How long a download may take with all attempts and pauses, without its wait in the queue; nil for no limit.
     public var totalTimeout: Duration? = .seconds(600)
+    /// How fast bytes have to arrive; nil for any rate.
+    public var minimumRate: MinimumRate? = MinimumRate()
     /// Bytes of one picture, also after decompression; 0 for no limit.
     public var maxBytes = DownloaderConfiguration.standardMaxBytes
     /// Whether a transfer that was cut is gone on with when the picture is asked for again.
@@ -76,6 +78,22 @@ public struct DownloaderConfiguration: Sendable {
 
     var idle: Duration { timeout > .zero ? timeout : .seconds(15) }
     var connect: Duration { connectTimeout > .zero ? connectTimeout : .seconds(15) }
+}
+
+/// The rate below which a download ends with `.deadlineExceeded`.
+///
+/// A download that is below the rate for a sixth of the window leaves its place in the queue to the next one.
+public struct MinimumRate: Sendable, Hashable {
+    /// Bytes per second, on average over ``window``.
+    public var bytesPerSecond: Int
+    /// The last seconds that are looked at; at least ``DownloaderConfiguration/timeout`` long, in which a server may be
+    /// silent.
+    public var window: Duration
+
+    public init(bytesPerSecond: Int = 1024, window: Duration = .seconds(30)) {
+        self.bytesPerSecond = bytesPerSecond
+        self.window = window
+    }
 }
 
 /// Who comes first among those of one priority.

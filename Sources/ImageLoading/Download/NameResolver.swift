@@ -122,6 +122,19 @@ enum TimeLimit {
         _ limit: Duration?, _ message: String, _ body: @escaping @Sendable () async throws(CoderError) -> R
     ) async throws(CoderError) -> R {
         guard let limit else { return try await body() }
+        return try await race(body) {
+            guard (try? await Task.sleep(for: limit)) != nil else { return nil }
+            var error = CoderError(.deadlineExceeded, message)
+            error.isPassing = true
+            return error
+        }
+    }
+
+    /// Does `body`, and cancels it when `watch` returns an error first.
+    static func race<R: Sendable>(
+        _ body: @escaping @Sendable () async throws(CoderError) -> R,
+        _ watch: @escaping @Sendable () async -> CoderError?
+    ) async throws(CoderError) -> R {
         let outcome = await withTaskGroup(of: Result<R, CoderError>?.self) { group in
             group.addTask {
                 do throws(CoderError) {
@@ -131,15 +144,8 @@ enum TimeLimit {
                 }
             }
             group.addTask {
-                // Nil when it was cancelled: then the other one has an answer.
-                do {
-                    try await Task.sleep(for: limit)
-                } catch {
-                    return nil
-                }
-                var error = CoderError(.deadlineExceeded, message)
-                error.isPassing = true
-                return .failure(error)
+                // Nil when it was cancelled: `body` has an answer then.
+                await watch().map { .failure($0) }
             }
             var outcome: Result<R, CoderError>?
             while outcome == nil, let next = await group.next() { outcome = next }

@@ -80,6 +80,7 @@ struct Reception: Sendable {
                 }
                 try source.append(bytes)
                 DownloadMetrics.received(bytes.count)
+                transfer.pace.add(bytes.count)
                 if source.count == total { continue }
                 var progress = LoadProgress(source, expected: total)
                 progress.isReadable = !isSecret

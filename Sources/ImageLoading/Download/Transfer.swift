@@ -48,6 +48,7 @@ struct Transfer: Sendable {
     let responseModifier: ResponseModifier?
     let decryptor: Decryptor?
     let report: @Sendable (LoadProgress) -> Void
+    let pace = TransferPace()
 
     /// What one request and its answer lead to.
     enum Step: Sendable {
@@ -202,6 +203,7 @@ struct Transfer: Sendable {
         }
         if let body = hop.body { request.body = .bytes(ByteBuffer(bytes: body)) }
         DownloadMetrics.requested()
+        pace.beginRequest()
         let start = ContinuousClock.now
         let response: HTTPClientResponse
         do {

@@ -54,6 +54,8 @@ final class AdmissionQueue: Sendable {
         var order: Order
         var isSuspended = false
         var running = 0
+        /// Those that still run and have left their place to the next one.
+        var away = 0
         var next = 0
         var waiting: [Int: Place] = [:]
         var lanes: [LoadPriority: Lane] = [:]
@@ -111,7 +113,7 @@ final class AdmissionQueue: Sendable {
         get { state.withLock { $0.isSuspended } }
         set { change { $0.isSuspended = newValue } }
     }
-    var running: Int { state.withLock { $0.running } }
+    var running: Int { state.withLock { $0.running + $0.away } }
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     private func change(_ body: (inout State) -> Void) {
@@ -122,15 +124,53 @@ final class AdmissionQueue: Sendable {
         for continuation in admitted { continuation.resume(returning: true) }
     }
 
+    /// The place of a caller whose turn has come.
+    final class Turn: Sendable {
+        private let queue: AdmissionQueue
+        private let isAway = Mutex(false)
+
+        fileprivate init(_ queue: AdmissionQueue) { self.queue = queue }
+
+        /// Leaves the place to the next caller, before the work is done.
+        ///
+        /// No more than ``AdmissionQueue/mostAway`` times the limit do so at one time; later ones keep their place.
+        func leave() {
+            isAway.withLock { isAway in
+                if isAway { return }
+                queue.change { state in
+                    guard state.away < AdmissionQueue.mostAway * state.limit else { return }
+                    state.running -= 1
+                    state.away += 1
+                    isAway = true
+                }
+            }
+        }
+
+        fileprivate func end() {
+            isAway.withLock { isAway in
+                queue.change { state in if isAway { state.away -= 1 } else { state.running -= 1 } }
+            }
+        }
+    }
+
+    static let mostAway = 4
+
     /// Does `body` when its turn comes.
     ///
     /// - Throws: `.cancelled` when the task is cancelled while it waits.
     func run<R: Sendable>(
-        _ urgency: LoadUrgency, _ body: () async throws(CoderError) -> R
+        _ urgency: LoadUrgency, _ body: (Turn) async throws(CoderError) -> R
     ) async throws(CoderError) -> R {
         guard await wait(urgency) else { throw CoderError(.cancelled, "the load was cancelled") }
-        defer { change { $0.running -= 1 } }
-        return try await body()
+        let turn = Turn(self)
+        defer { turn.end() }
+        return try await body(turn)
+    }
+
+    func run<R: Sendable>(
+        _ urgency: LoadUrgency, _ body: () async throws(CoderError) -> R
+    ) async throws(CoderError) -> R {
+        try await run(urgency) { (_: Turn) async throws(CoderError) -> R in try await body() }
     }
 
     /// False when the task was cancelled instead.

@@ -91,10 +91,12 @@ import Testing
         #expect([.limitExceeded, .deadlineExceeded].contains(try #require(error).code))
     }
 
-    @Test func `is ended when it announces metadata that it does not send`() throws {
+    @Test func `cannot make the host believe in metadata that is not there`() throws {
         let folder = TemporaryDirectory()
         let host = try host(lie: "LONG_BLOB", in: folder)
         let error = #expect(throws: CoderError.self) { try host.manager.decode(badPicture) }
+
         #expect(error?.code == .pluginFault)
+        #expect(error?.message == "the worker was ended: it sent metadata of another length than it states")
     }
 }

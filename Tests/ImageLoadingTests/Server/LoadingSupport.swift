@@ -14,6 +14,7 @@ func makeDownloader(_ change: (inout DownloaderConfiguration) -> Void = { _ in }
     // A machine that is busy with other tests is no server that sends nothing; tests of that say how long.
     (configuration.timeout, configuration.connectTimeout) = (.seconds(1800), .seconds(1800))
     configuration.totalTimeout = nil
+    configuration.minimumRate = nil
     change(&configuration)
     return try Downloader(configuration)
 }
