@@ -10,7 +10,10 @@ public struct BoxSplicer: Mutator {
             return BytesMutator().mutate(&bytes, &dice, other: other)
         }
         let before = Self.dataStart(boxes)
-        for _ in 0...dice.below(2) { Self.splice(&boxes, BoxMutator.list(other), &dice, depth: 0) }
+        var others = BoxMutator.list(other)
+        // Tables of both files count from the same start of the data.
+        if let before, let start = Self.dataStart(others) { Self.move(&others, by: before - start) }
+        for _ in 0...dice.below(2) { Self.splice(&boxes, others, &dice, depth: 0) }
         if let before, let after = Self.dataStart(boxes) { Self.move(&boxes, by: after - before) }
         bytes = BoxMutator.joined(boxes)
     }
