@@ -51,8 +51,8 @@ public final class AWebPEncoder: ImageEncoder {
         guard try acceptedFormats(for: info).contains(info.nativeFormat) else {
             throw .invalidArgument("WebP is not encoded from \(info.nativeFormat)")
         }
-        // The library copies what it encodes as ARGB, or as YUV and alpha, which is less.
-        try session.host.reserve(bytes: WebPFrames.byteCount(size) + (size.area ?? 0) * 4)
+        // A frame may need alpha although the image has none: for the pixels that it leaves as they are.
+        try session.host.reserve(bytes: WebPFrames.byteCount(size) + WebPCompressor.mostBytes(for: size))
         frames = try WebPFrames(size: size, isExact: settings.isExact, tolerance: settings.tolerance)
         self.info = info
         self.sink = sink

@@ -74,8 +74,11 @@ public final class JPEGEncoder: ThumbnailEncoder {
             throw CoderError(.misuse, "the frame is not what was begun")
         }
         if isWritten { throw .unsupported("a second frame") }
+        let settings = try settings(info)
+        let reserved = settings.coefficientBytes
+        try session.host.reserve(bytes: reserved)
         let compressor = try JPEGCompressor(sink, session.host)
-        try compressor.start(try settings(info))
+        try compressor.start(settings)
         if let exif = try thumbnailedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
         if let xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
         if let profile { try compressor.write(profile: profile) }
@@ -88,6 +91,7 @@ public final class JPEGEncoder: ThumbnailEncoder {
             session.host.progress(row, of: info.size.height)
         }
         try compressor.finish()
+        try session.host.reserve(bytes: -reserved)
         isWritten = true
     }
 

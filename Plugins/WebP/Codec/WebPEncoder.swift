@@ -66,8 +66,7 @@ public final class WebPEncoder: ImageEncoder {
         if let exif { try compressor.add(.exif, oriented(exif, info.orientation)) }
         if let xmp { try compressor.add(.xmp, xmp) }
 
-        // The library copies the picture as ARGB, or as YUV and alpha, which is less.
-        let reserved = (info.size.area ?? 0) * 4
+        let reserved = compressor.byteCount(of: info.size, hasAlpha: info.nativeFormat.channels.hasAlpha)
         try session.host.reserve(bytes: reserved)
         try compressor.encode(surface)
         try session.host.reserve(bytes: -reserved)

@@ -321,14 +321,13 @@ public final class CodersManager: Sendable {
         facts.isAnimated = false
         facts.loopCount = .unknown
         let plan = try EncodingPlan(facts, image.metadata, encoder, coder, context, background: wishes.background)
-        let pixels = try plan.prepared(image.pixels)
-        try plan.begin(encoder, sink)
-        if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
-            context.warn("the format holds no thumbnail: it is left out")
-        }
-        let frame = FrameInfo(index: 0, rect: PixelRect(pixels.size), hasAlpha: plan.info.hasAlpha)
-        let bytes = EncodingPlan.byteCount(image.pixels, pixels)
-        try context.holding(pixelBytes: bytes) { () throws(CoderError) in
+        try context.holding(pixelBytes: plan.byteCount(with: image.pixels)) { () throws(CoderError) in
+            let pixels = try plan.prepared(image.pixels)
+            try plan.begin(encoder, sink)
+            if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
+                context.warn("the format holds no thumbnail: it is left out")
+            }
+            let frame = FrameInfo(index: 0, rect: PixelRect(pixels.size), hasAlpha: plan.info.hasAlpha)
             try encoder.add(frame, pixels: pixels)
             try encoder.finish()
         }

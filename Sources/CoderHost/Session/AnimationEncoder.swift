@@ -61,11 +61,11 @@ public final class AnimationEncoder {
             try LimitCheck.examine(frameCount: frameCount + 1, of: pixels.size, context.limits)
             if plan == nil { plan = try begin(with: pixels.format) }
             guard let plan else { return }
-            let prepared = try plan.prepared(pixels)
-            let frame = FrameInfo(
-                index: frameCount, rect: PixelRect(prepared.size), duration: duration, hasAlpha: plan.info.hasAlpha)
-            let bytes = EncodingPlan.byteCount(pixels, prepared)
-            try context.holding(pixelBytes: bytes) { () throws(CoderError) in
+            try context.holding(pixelBytes: plan.byteCount(with: pixels)) { () throws(CoderError) in
+                let prepared = try plan.prepared(pixels)
+                let frame = FrameInfo(
+                    index: frameCount, rect: PixelRect(prepared.size), duration: duration,
+                    hasAlpha: plan.info.hasAlpha)
                 try encoder.add(frame, pixels: prepared)
             }
         }

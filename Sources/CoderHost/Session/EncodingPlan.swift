@@ -64,9 +64,13 @@ struct EncodingPlan {
         return turn == .up ? converted : try PixelConverter.upright(converted, turn)
     }
 
-    /// Bytes of an image and of what was made of it for the encoder.
-    static func byteCount(_ pixels: PixelBuffer, _ prepared: PixelBuffer) -> Int {
-        pixels.byteCount + (prepared === pixels ? 0 : prepared.byteCount)
+    /// Bytes of an image and of the copy that ``prepared(_:)`` makes of it.
+    func byteCount(with pixels: PixelBuffer) throws(CoderError) -> Int {
+        if pixels.format == info.nativeFormat, turn == .up { return pixels.byteCount }
+        let copy = try PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount
+        // An image that is converted and turned is copied twice.
+        let isConverted = pixels.format != info.nativeFormat
+        return pixels.byteCount + copy * (isConverted && turn != .up ? 2 : 1)
     }
 
     /// The longest side of a small version that is embedded, as the reference's encoders have it.

@@ -8,7 +8,8 @@ import ImageModel
 ///
 /// The first `N` allocations fail one by one, the ones behind them in growing steps; without `--dense` all do. Each
 /// subject has processes of its own, so that an abort is seen. A case ends with the same pixels as without a failure, or
-/// with a typed error. The table names the library of a coder that is known to end the process.
+/// with a typed error. The table names the library of a coder that is known to do
+/// otherwise.
 struct AllocationCommand {
     private let preload: String
     private let subjects: [AllocationSubject]
@@ -39,7 +40,7 @@ struct AllocationCommand {
         for subject in subjects {
             for row in [Row.total, Row.cases, Row.same, Row.outOfMemory, Row.otherError, Row.findings] { ledger[row] = 0 }
             let ends = run(subject)
-            if subject.aborting == nil {
+            if subject.faulty == nil {
                 for (number, end) in ends.prefix(3) { say("finding\t\(subject.name)\tallocation \(number): \(end)") }
                 aborts += ends.count
                 findings += ledger[Row.findings]
@@ -51,7 +52,7 @@ struct AllocationCommand {
                 "\(subject.name)\t\(ledger[Row.total]) allocations\t\(ledger[Row.cases]) cases\t\(ledger[Row.same]) same"
                     + "\t\(ledger[Row.outOfMemory]) out of memory\t\(ledger[Row.otherError]) other errors"
                     + "\t\(ends.count) aborts\t\(ledger[Row.findings]) findings"
-                    + (subject.aborting.map { "\tknown: \($0)" } ?? ""))
+                    + (subject.faulty.map { "\tknown: \($0)" } ?? ""))
         }
         say("total\t\(cases) cases\t\(aborts) aborts\t\(findings) findings\t\(known) known aborts")
         return aborts + findings == 0

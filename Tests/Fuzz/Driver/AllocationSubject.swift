@@ -24,8 +24,9 @@ struct AllocationSubject: Sendable {
     }
 
     let name: String
-    /// The C library that ends the process when an allocation fails; nil where none may.
-    var aborting: String?
+    /// The C library that ends the process, or reports success for a wrong file, when an allocation fails. Nil where
+    /// neither may happen.
+    var faulty: String?
     /// Whether the coder takes memory from Swift alone.
     var mayNotAllocate = false
     /// Reads the input; nil where it is missing.
@@ -34,26 +35,26 @@ struct AllocationSubject: Sendable {
     static let all: [AllocationSubject] = [
         decoding("jpeg", "pictures/f.jpg"), decoding("jpeg-progressive", "jpeg/progressive-422.jpg"),
         decoding("png", "pictures/f.png"), decoding("apng", "apng/three-frames.png"),
-        decoding("webp-lossy", "webp/lossy-alpha.webp", aborting: "libwebp"),
-        decoding("webp-lossless", "webp/lossless-alpha.webp", aborting: "libwebp"),
-        decoding("awebp", "pictures/three-frames.webp", aborting: "libwebp"),
+        decoding("webp-lossy", "webp/lossy-alpha.webp", faulty: "libwebp"),
+        decoding("webp-lossless", "webp/lossless-alpha.webp", faulty: "libwebp"),
+        decoding("awebp", "pictures/three-frames.webp", faulty: "libwebp"),
         decoding("gif", "pictures/three-frames.gif", isSwift: true),
         decoding("farbfeld", "pictures/rgba.ff", isSwift: true),
-        decoding("heif", "pictures/f.heic", aborting: "libheif"),
-        decoding("avif", "pictures/f.avif", aborting: "libavif"),
-        decoding("avif-sequence", "avif/sequence-alpha.avif", aborting: "libavif"),
+        decoding("heif", "pictures/f.heic", faulty: "libheif"),
+        decoding("avif", "pictures/f.avif", faulty: "libavif"),
+        decoding("avif-sequence", "avif/sequence-alpha.avif", faulty: "libavif"),
         encoding("jpeg"), encoding("jpeg", ["jpeg.progressive": .bool(true)], suffix: "-progressive"), encoding("png"),
         encoding("png", ["effort": .integer(9)], suffix: "-effort"), animating("png"), encoding("webp"),
-        encoding("webp", [OptionKey.lossless: .bool(true)], suffix: "-lossless"), animating("webp"),
+        encoding("webp", [OptionKey.lossless: .bool(true)], suffix: "-lossless", faulty: "libwebp"), animating("webp"),
         encoding("gif", isSwift: true), animating("gif", isSwift: true), encoding("farbfeld", isSwift: true),
-        encoding("heic", aborting: "libx265"), encoding("avif", aborting: "libavif, libaom"),
-        animating("avif", aborting: "libavif, libaom"),
+        encoding("heic", faulty: "libx265"), encoding("avif", faulty: "libavif, libaom"),
+        animating("avif", faulty: "libavif, libaom"),
     ]
 
     private static func decoding(
-        _ name: String, _ fixture: String, isSwift: Bool = false, aborting: String? = nil
+        _ name: String, _ fixture: String, isSwift: Bool = false, faulty: String? = nil
     ) -> AllocationSubject {
-        AllocationSubject(name: "decode-\(name)", aborting: aborting, mayNotAllocate: isSwift) {
+        AllocationSubject(name: "decode-\(name)", faulty: faulty, mayNotAllocate: isSwift) {
             let bytes = Seeds.bytes("Fixtures/\(fixture)")
             return bytes.isEmpty ? nil : { decode(bytes) }
         }
@@ -78,9 +79,9 @@ struct AllocationSubject: Sendable {
 
     private static func encoding(
         _ format: ImageFormat, _ options: [String: OptionValue] = [:], suffix: String = "", isSwift: Bool = false,
-        aborting: String? = nil
+        faulty: String? = nil
     ) -> AllocationSubject {
-        AllocationSubject(name: "encode-\(format)\(suffix)", aborting: aborting, mayNotAllocate: isSwift) {
+        AllocationSubject(name: "encode-\(format)\(suffix)", faulty: faulty, mayNotAllocate: isSwift) {
             guard let image = try? FuzzHost.manager.decode(ImageSource(Seeds.bytes("Fixtures/pictures/f.png")))
             else { return nil }
             var coding = CoderOptions()
@@ -95,9 +96,9 @@ struct AllocationSubject: Sendable {
     }
 
     private static func animating(
-        _ format: ImageFormat, isSwift: Bool = false, aborting: String? = nil
+        _ format: ImageFormat, isSwift: Bool = false, faulty: String? = nil
     ) -> AllocationSubject {
-        AllocationSubject(name: "animate-\(format)", aborting: aborting, mayNotAllocate: isSwift) {
+        AllocationSubject(name: "animate-\(format)", faulty: faulty, mayNotAllocate: isSwift) {
             let bytes = Seeds.bytes("Fixtures/pictures/three-frames.gif")
             guard let source = try? AnimatedImage(ImageSource(bytes), manager: FuzzHost.manager) else { return nil }
             let frames = (0..<source.frameCount).compactMap { try? source.frame(at: $0).pixels }

@@ -10,6 +10,7 @@ import Glibc
 ///     coderhost-fuzz case TARGET FILE…                                       one input again, in this process
 ///     coderhost-fuzz bombs …                                                  see BombCommand
 ///     coderhost-fuzz allocations …                                            see AllocationCommand
+///     coderhost-fuzz memory …                                                 see MemoryCommand
 ///     coderhost-fuzz cancel …                                                 see CancelCommand
 ///     coderhost-fuzz seeds TARGET DIR                                        writes the seeds as files
 @main
@@ -29,6 +30,7 @@ enum FuzzCommand {
             exit(command.run() ? 0 : 1)
         case "allocations": exit(AllocationCommand(switches).run() ? 0 : 1)
         case "allocations-work": exit(AllocationCommand.work(switches))
+        case "memory": exit(MemoryCommand(switches).run() ? 0 : 1)
         case "kill": exit(KillCommand(switches).run() ? 0 : 1)
         case "overhead": exit(OverheadCommand(switches).run() ? 0 : 1)
         case "turns": exit(TurnsCommand(switches).run() ? 0 : 1)

@@ -2,6 +2,8 @@ import FuzzTargets
 import TestSupport
 import Testing
 
+@testable import FuzzDriver
+
 /// The driver, run as a process of its own: what crashes there is a failure here.
 private enum Driver {
     static let path = "\(Repository.products)/coderhost-fuzz"
@@ -79,6 +81,36 @@ extension CommandResult {
 
         #expect(result.status == 0, "\(result.stdout)")
         #expect(result.table.last?.contains("0 wrong") == true)
+    }
+
+    @Test func `pixels and coder memory together keep the memory limit`() throws {
+        let folder = TemporaryDirectory()
+
+        let result = try Driver.run(["memory", "--in", folder.path, "jpeg-progressive", "webp-lossless"])
+
+        print(result.stdout)
+        #expect(result.status == 0, "\(result.findings)")
+        // A limit that refuses everything would show nothing, and neither would one that refuses nothing.
+        #expect(result.stdout.contains("128: done") && result.stdout.contains("32: refused"))
+    }
+
+    /// The libraries named in `AllocationSubject` are known to end the process; `make prove` shows them as well.
+    @Test func `a coder without memory ends with a typed error or the right pixels`() throws {
+        let folder = TemporaryDirectory()
+        let library = folder.file("allocation_fault.so")
+        let source = "\(Repository.root)/Tests/AllocationFailure"
+        let compiler = try TestSupport.run([
+            "c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-I\(source)/include", "\(source)/allocation_fault.cpp",
+            "-o", library, "-ldl",
+        ])
+        try #require(compiler.status == 0, "\(compiler.stderr)")
+        let subjects = AllocationSubject.all.filter { $0.faulty == nil }.map(\.name)
+
+        let result = try Driver.run(["allocations", "--preload", library, "--dense", "40"] + subjects)
+
+        #expect(result.status == 0, "\(result.findings)")
+        #expect(result.table.count == subjects.count + 1)
+        #expect(result.table.contains { $0.count > 4 && $0[4] != "0 out of memory" })
     }
 
     @Test(arguments: Seeds.files("Fixtures/found").filter { $0.split(separator: "/").count == 4 })

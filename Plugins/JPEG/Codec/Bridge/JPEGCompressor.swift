@@ -15,6 +15,17 @@ import JPEGShim
         var optimizes = false
         var isArithmetic = false
         var density: PixelDensity?
+
+        /// Bytes of the coefficients that the library keeps: all of them where it looks at the image twice.
+        ///
+        /// - Source: libjpeg-turbo, jinit_c_coef_controller; a block has 64 coefficients of 2 bytes (T.81, A.1).
+        var coefficientBytes: Int {
+            guard isProgressive || optimizes else { return 0 }
+            let channels = format.channels.hasAlpha ? format.channels.count - 1 : format.channels.count
+            let (across, down) = channels == 1 ? (1, 1) : subsampling
+            let units = ((size.width + 8 * across - 1) / (8 * across)) * ((size.height + 8 * down - 1) / (8 * down))
+            return units * (across * down + channels - 1) * 128
+        }
     }
 
     /// Where the library's callbacks end up; C holds it unretained for as long as the compressor lives.

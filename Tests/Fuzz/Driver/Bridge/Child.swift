@@ -64,6 +64,13 @@ func save(_ bytes: [UInt8], to path: String) {
     close(descriptor)
 }
 
+func append(_ bytes: [UInt8], to path: String) {
+    let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+    close(descriptor)
+}
+
 func makeFolder(_ path: String) { unsafe mkdir(path, 0o755) }
 
 /// Takes a file or an empty folder away.
