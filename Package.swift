@@ -24,17 +24,15 @@ let lean: [SwiftSetting] =
             ])
         ])
 
-// A dropped-in file exports what `script` lists and is never unloaded. (gold would keep names of hidden symbols.)
-func pluginLinkage(_ script: String) -> [LinkerSetting] {
-    [
-        .unsafeFlags([
-            "-use-ld=lld", "-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/\(script)",
-            "-Xlinker", "-z", "-Xlinker", "nodelete",
-        ]),
-        // Symbols make a plugin forty times larger, and the host reads all of it before it loads it.
-        .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release)),
-    ]
-}
+// A dropped-in file exports one symbol and is never unloaded. (gold would keep names of hidden ones in the table.)
+let pluginLinkage: [LinkerSetting] = [
+    .unsafeFlags([
+        "-use-ld=lld", "-Xlinker", "--version-script=\(Context.packageDirectory)/Plugins/coder.version",
+        "-Xlinker", "-z", "-Xlinker", "nodelete",
+    ]),
+    // Symbols make a plugin forty times larger, and the host reads all of it before it loads it.
+    .unsafeFlags(["-Xlinker", "-s"], .when(configuration: .release)),
+]
 
 // A program in C that is linked by Swift's driver, without the Swift runtime that the driver adds (see also linkage.c
 // there): the worker starts for every plugin, and is the one thing that hostile code finds around itself.
@@ -43,13 +41,8 @@ let plainC: [LinkerSetting] =
 
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
 ///
-/// - Parameters:
-///   - base: the room whose codec and shim it stands on, if any.
-///   - script: the list of symbols that the plugin exports, in Plugins.
-func room(
-    _ name: String, _ format: String, on base: String? = nil, libraries: [String] = [],
-    exports script: String = "coder.version"
-) -> (
+/// - Parameter base: the room whose codec and shim it stands on, if any.
+func room(_ name: String, _ format: String, on base: String? = nil, libraries: [String] = []) -> (
     product: Product, codec: Target.Dependency, targets: [Target]
 ) {
     let shim: [Target] =
@@ -68,7 +61,7 @@ func room(
     let plugin = Target.target(
         name: "\(name)Plugin", dependencies: [.target(name: codec.name), "CoderPluginKit", "CCoderPlugin"],
         path: "Plugins/\(name)/Plugin", exclude: ["manifest.json"], swiftSettings: lean,
-        linkerSettings: pluginLinkage(script), plugins: ["EmbedManifest"])
+        linkerSettings: pluginLinkage, plugins: ["EmbedManifest"])
     return (
         .library(name: "coder-\(format)", type: .dynamic, targets: [plugin.name]),
         .target(name: codec.name), shim + [codec, plugin]
@@ -84,7 +77,7 @@ let rooms = [
     room("AWebP", "awebp", on: "WebP"),
     room("GIF", "gif"),
     room("HEIF", "heif", libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
-    room("AVIF", "avif", libraries: ["avif", "yuv"], exports: "AVIF/avif.version"),
+    room("AVIF", "avif", libraries: ["avif", "dav1d", "yuv"]),
 ]
 
 /// Set by `make fuzz`: libFuzzer without its main function, and what plugins take from the executable then.

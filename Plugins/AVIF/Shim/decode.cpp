@@ -31,6 +31,7 @@ struct avif_shim_decoder {
     ~avif_shim_decoder()
     {
         if (!decoder) return;
+        const avif_shim::Use use(memory);
         // An exception may leave behind an image that libavif has freed already.
         if (is_broken && !memory.holds(decoder->image)) decoder->image = nullptr;
         avifDecoderDestroy(decoder);

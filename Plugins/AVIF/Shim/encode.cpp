@@ -24,6 +24,7 @@ struct avif_shim_encoder {
 
     ~avif_shim_encoder()
     {
+        const avif_shim::Use use(memory);
         for (avifRWData &blob : blobs) avifRWDataFree(&blob);
         avifRWDataFree(&output);
         if (image) avifImageDestroy(image);

@@ -1,31 +1,23 @@
 // memory.cpp - the allocators of libavif and dav1d.
 //
 // libavif aborts the process when its allocator fails, does not bound what a file makes it allocate, and leaves dav1d
-// its log, which goes to standard error. libavif calls avifAlloc, avifFree and dav1d_default_settings through the
-// dynamic linker. The linker finds the definitions in this file first: it searches the plugin before the libraries that
-// the plugin needs. This does not hold for a libavif that the process loaded earlier; such a libavif keeps its own.
+// its log, which goes to standard error. It calls avifAlloc, avifFree and dav1d_default_settings through its table of
+// functions. There they are replaced by those of this file, which change nothing outside of a session.
 //
-// avifAlloc reports failure as std::bad_alloc, which unwinds through libavif to the shim function that called it.
+// allocate() reports failure as std::bad_alloc, which unwinds through libavif to the shim function that called it.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
 #include <avif/avif.h>
 #include <dav1d/dav1d.h>
-#include <dlfcn.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
 #include <new>
 
 namespace avif_shim {
-
-// Stands in front of what avifAlloc returns, which stays aligned to 16 bytes.
-struct alignas(16) Memory::Block {
-    Memory *owner;
-    Block *next, *previous;
-    uint64_t size;
-};
 
 thread_local Memory *Memory::current = nullptr;
 
@@ -38,46 +30,35 @@ bool Memory::take(uint64_t bytes)
     return false;
 }
 
-struct Access {
-    static void *allocate(Memory *owner, uint64_t size)
-    {
-        const uint64_t total = sizeof(Memory::Block) + size;
-        if (total < size || (owner && !owner->take(total))) throw std::bad_alloc();
-        const auto block = static_cast<Memory::Block *>(std::malloc(total));
-        if (!block) {
-            if (owner) owner->give_back(total);
-            throw std::bad_alloc();
-        }
-        *block = {owner, owner ? owner->first : nullptr, nullptr, total};
-        if (block->next) block->next->previous = block;
-        if (owner) owner->first = block;
-        return block + 1;
-    }
-
-    static void free(void *object)
-    {
-        if (!object) return;
-        const auto block = static_cast<Memory::Block *>(object) - 1;
-        if (block->next) block->next->previous = block->previous;
-        if (block->previous) block->previous->next = block->next;
-        else if (block->owner) block->owner->first = block->next;
-        if (block->owner) block->owner->give_back(block->size);
-        std::free(block);
-    }
-};
-
-bool Memory::holds(const void *object) const
+void *Memory::allocate(size_t size)
 {
-    for (const Block *block = first; block; block = block->next) {
-        if (block + 1 == object) return true;
+    if (!take(size)) throw std::bad_alloc();
+    void *object = std::malloc(size);
+    try {
+        if (!object) throw std::bad_alloc();
+        blocks.emplace(object, size);
+    } catch (...) {
+        std::free(object);
+        give_back(size);
+        throw;
     }
-    return false;
+    return object;
+}
+
+void Memory::free(void *object)
+{
+    const auto block = blocks.find(object);
+    if (block != blocks.end()) {
+        give_back(block->second);
+        blocks.erase(block);
+    }
+    std::free(object);
 }
 
 // libavif loses some blocks when an exception passes.
 Memory::~Memory()
 {
-    while (first) std::free(std::exchange(first, first->next));
+    for (const auto &block : blocks) std::free(block.first);
 }
 
 namespace {
@@ -132,23 +113,40 @@ void give_image_back(Dav1dPicture *picture, void *cookie)
 
 void discard(void *, const char *, va_list) {}
 
-}
-}
+// MARK: In the place of libavif's functions
 
-#define SHARED extern "C" __attribute__((visibility("default")))
-
-SHARED void *avifAlloc(size_t size) { return avif_shim::Access::allocate(avif_shim::Memory::current, size); }
-
-SHARED void avifFree(void *object) { avif_shim::Access::free(object); }
-
-SHARED void dav1d_default_settings(Dav1dSettings *settings)
+void *allocate(size_t size)
 {
-    static const auto original =
-        reinterpret_cast<void (*)(Dav1dSettings *)>(dlsym(RTLD_NEXT, "dav1d_default_settings"));
-    original(settings);
-    settings->logger.callback = avif_shim::discard;
-    if (!avif_shim::Memory::current) return;
-    settings->allocator.cookie = avif_shim::Memory::current;
-    settings->allocator.alloc_picture_callback = avif_shim::take_image;
-    settings->allocator.release_picture_callback = avif_shim::give_image_back;
+    if (Memory::current) return Memory::current->allocate(size);
+    void *object = std::malloc(size);
+    if (!object) std::abort();
+    return object;
+}
+
+void free_object(void *object)
+{
+    if (Memory::current) Memory::current->free(object);
+    else std::free(object);
+}
+
+void default_settings(Dav1dSettings *settings)
+{
+    dav1d_default_settings(settings);
+    if (!Memory::current) return;
+    settings->logger.callback = discard;
+    settings->allocator.cookie = Memory::current;
+    settings->allocator.alloc_picture_callback = take_image;
+    settings->allocator.release_picture_callback = give_image_back;
+}
+
+// While the plugin is loaded: nothing of libavif was called here yet, and a sandbox may forbid this later.
+__attribute__((constructor)) void replace_functions()
+{
+    // One without the other works as well: both stand on malloc.
+    replace_in_libavif("avifAlloc", reinterpret_cast<void *>(allocate));
+    replace_in_libavif("avifFree", reinterpret_cast<void *>(free_object));
+    replace_in_libavif("dav1d_default_settings", reinterpret_cast<void *>(default_settings));
+}
+
+}
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 
 namespace avif_shim {
@@ -15,8 +16,6 @@ namespace avif_shim {
 // images back meanwhile.
 class Memory {
 public:
-    struct Block;
-
     Memory() = default;
     Memory(const Memory &) = delete;
     Memory &operator=(const Memory &) = delete;
@@ -32,21 +31,28 @@ public:
     uint64_t refused = 0;
     bool is_stopped = false;
 
+    // What libavif allocates and frees here. Throws std::bad_alloc.
+    void *allocate(size_t size);
+    void free(void *object);
+
+    // Whether `object` was allocated here and not freed since.
+    bool holds(void *object) const { return blocks.count(object) != 0; }
+
     // Counts bytes as used; false when too many are.
     bool take(uint64_t bytes);
     void give_back(uint64_t bytes) { used -= bytes; }
-
-    // Whether `object` was allocated here and not freed since.
-    bool holds(const void *object) const;
 
     // The one that the calls of this thread allocate from.
     static thread_local Memory *current;
 
 private:
-    friend struct Access;
     std::atomic<uint64_t> used{0};
-    Block *first = nullptr;
+    std::unordered_map<void *, size_t> blocks;
 };
+
+// Has libavif call `replacement` for a function that it takes from another library or from itself by name; false where
+// libavif calls no function of that name, or its table cannot be changed (hooks.cpp).
+bool replace_in_libavif(const char *name, void *replacement);
 
 // Makes a Memory the current one for as long as it lives.
 class Use {
