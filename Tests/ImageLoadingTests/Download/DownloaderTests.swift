@@ -1,6 +1,5 @@
 import CoderHost
 import ImageModel
-import NIOSSL
 import Synchronization
 import TestSupport
 import Testing
@@ -369,85 +368,6 @@ import Testing
 
             #expect(await downloader.failure(server.url("/a"))?.code == .deadlineExceeded)
             #expect(downloader.runningCount == 0)
-        }
-    }
-
-    @Test func `end below the minimum rate, and where a head does not come to its end`() async throws {
-        let rate = MinimumRate(bytesPerSecond: 1000, window: .milliseconds(600))
-        try await withServer({ ($0.minimumRate, $0.timeout, $0.retry) = (rate, .seconds(3), RetryPolicy(maxCount: 1)) }) {
-            server, downloader async throws in
-            server.on("/body") { _ in .slow(pattern(10_000), piece: 1, every: 50) }
-            let head = Array("HTTP/1.1 200 OK\r\nX: ".utf8)
-            let drip = (0..<400).flatMap { _ in [Reply.Step.send([0x61]), .pause(milliseconds: 50)] }
-            server.on("/head") { _ in Reply(status: 0, steps: [.send(head)] + drip) }
-            server.on("/fast") { _ in .slow(pattern(20_000), piece: 1000, every: 50) }
-
-            let error = try #require(await downloader.failure(server.url("/body")))
-            #expect(error.code == .deadlineExceeded)
-            #expect(error.limit?.name == "rate", "\(error)")
-            #expect(error.limit?.allowed == 1000)
-            // A server that is slow now is not asked again at once.
-            #expect(server.requests(to: "/body").count == 1)
-            #expect(await downloader.failure(server.url("/head"))?.code == .deadlineExceeded)
-            #expect(try await downloader.bytes(server.url("/fast")) == pattern(20_000))
-            #expect(downloader.runningCount == 0)
-        }
-    }
-
-    @Test func `are not kept waiting by slow ones of the same host`() async throws {
-        // A slow one leaves its place after a sixth of the window, and lasts as long as the timeout.
-        let rate = MinimumRate(bytesPerSecond: 1000, window: .seconds(3))
-        try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(30)) }) {
-            server, downloader async throws in
-            downloader.maxConcurrent = 2
-            server.onEverythingElse { _ in .slow(pattern(10_000), piece: 1, every: 100) }
-            server.on("/good") { _ in .bytes([7]) }
-            let slow = (0..<6).map { number in
-                Task { await downloader.failure(server.url("/slow\(number)")) }
-            }
-            while downloader.count < 6 { try await Task.sleep(for: .milliseconds(10)) }
-
-            let start = ContinuousClock.now
-            #expect(try await downloader.bytes(server.url("/good")) == [7])
-            // Three rounds of half a second, not the thirty seconds that slow ones last.
-            #expect(ContinuousClock.now - start < .seconds(20))
-            downloader.cancelAll()
-            for task in slow { _ = await task.value }
-            while downloader.runningCount > 0 { try await Task.sleep(for: .milliseconds(10)) }
-        }
-    }
-
-    @Test func `have one total time for all attempts`() async throws {
-        let retry = RetryPolicy(maxCount: 100, .fixed(.milliseconds(50)))
-        try await withServer({ ($0.totalTimeout, $0.retry) = (.milliseconds(600), retry) }) {
-            server, downloader async throws in
-            server.on("/a") { _ in .slow(pattern(1_000), piece: 1, every: 20).cut(after: 1) }
-            let start = ContinuousClock.now
-
-            let error = await downloader.failure(server.url("/a"))
-
-            #expect(error != nil)
-            #expect(ContinuousClock.now - start < .seconds(5))
-            #expect(server.requests.count < 20)
-        }
-    }
-
-    @Test func `refuse TLS 1.0 and 1.1, and take 1.2`() async throws {
-        let names = FixedResolver(["tls.test": "127.0.0.1"])
-        let trusted = [Repository.fixture("server/certificate.pem")]
-        for (version, isTaken) in [(TLSVersion.tlsv1, false), (.tlsv11, false), (.tlsv12, true), (.tlsv13, true)] {
-            let server = try await TestServer.start(tls: true, newestTLS: version)
-            server.on("/a") { _ in .bytes([1]) }
-            for anyone in [false, true] {
-                let downloader = try makeDownloader { ($0.trustedCertificates, $0.resolver) = (trusted, names) }
-                let error = await downloader.failure(server.url("/a", host: "tls.test")) {
-                    $0.allowsInvalidCertificates = anyone
-                }
-                #expect(error?.code == (isTaken ? nil : .transferFailed), "\(version)")
-                #expect(server.requests.isEmpty == !isTaken)
-                await downloader.shutdown()
-            }
-            await server.stop()
         }
     }
 
