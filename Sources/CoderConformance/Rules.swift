@@ -108,7 +108,7 @@ extension Rule {
         "any of them; without one only a file's extension speaks "
             + "for the format")
     static let carries = Rule("CoderHost.docc/Manifest.md", "what the encoder can carry")
-    static let declaredThreads = Rule("CoderHost.docc/Manifest.md", "threads the plugin may start for one session")
+    static let declaredThreads = Rule("CoderHost.docc/Manifest.md", "threads that the plugin may have at one time, beside the first")
     static let hygiene = Rule(
         "CoderHost.docc/CheckingAPlugin.md",
         "A plugin is a guest in somebody else's process: it leaves the process as "

@@ -83,6 +83,6 @@ final class FolderLock {
 
     func release() { file = nil }
 
-    private static let attempts = 50
+    private static let attempts = 500
     private static let pause: UInt32 = 2000
 }
