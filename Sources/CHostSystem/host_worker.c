@@ -110,17 +110,22 @@ struct process_info {
 };
 #define GET_PROCESS_INFO _IOWR(0xFF, 11, struct process_info)
 
-/* The process number behind a descriptor; HOST_HAS_ENDED, or 0 where it is none of a process or that cannot be told. */
-static int process_behind(int handle) {
-    char path[64];
-    char text[1024];
-    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", handle);
+/* The beginning of a file of /proc as text; empty where it cannot be read. */
+static void read_text(const char *path, char *text, size_t room) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = descriptor >= 0 ? read(descriptor, text, sizeof text - 1) : -1;
+    ssize_t length = descriptor >= 0 ? read(descriptor, text, room - 1) : -1;
     if (descriptor >= 0) {
         close(descriptor);
     }
     text[length > 0 ? length : 0] = '\0';
+}
+
+/* The process number behind a descriptor; HOST_HAS_ENDED, or 0 where the descriptor is not that of a process. */
+static int process_behind(int handle) {
+    char path[64];
+    char text[1024];
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", handle);
+    read_text(path, text, sizeof text);
     const char *line = strstr(text, "\nPid:\t");
     int process = 0;
     if (!line || sscanf(line, "\nPid:\t%d", &process) != 1) {
@@ -133,12 +138,7 @@ static int parent_by_number(int process) {
     char path[64];
     char text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", process);
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = descriptor >= 0 ? read(descriptor, text, sizeof text - 1) : -1;
-    if (descriptor >= 0) {
-        close(descriptor);
-    }
-    text[length > 0 ? length : 0] = '\0';
+    read_text(path, text, sizeof text);
     /* number (name) state parent; a name may hold anything, so from its end. */
     const char *behind = strrchr(text, ')');
     char state;
