@@ -203,8 +203,7 @@ typedef struct iso_forked {
     int32_t  pid;   /* as the zygote sees it */
 } iso_forked;
 
-/* The exit code of a worker that finds no memory, no process or no shared page. */
-#define ISO_EXIT_RESOURCES 66
+#define ISO_EXIT_RESOURCES 66 /* the exit code of a worker that finds no memory, no process or no shared page */
 
 typedef struct iso_ended {
     uint64_t worker;
@@ -350,10 +349,8 @@ typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the fram
 } iso_frame_request;
 
 #define ISO_FORMAT_LIMIT 32 /* the host asks for no more */
-
 typedef struct iso_formats {
-    uint32_t         count;
-    uint32_t         reserved;
+    uint32_t         count, reserved;
     cpi_pixel_format items[ISO_FORMAT_LIMIT];
 } iso_formats;
 
