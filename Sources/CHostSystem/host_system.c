@@ -7,12 +7,14 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #if __has_include(<linux/openat2.h>)
@@ -149,6 +151,12 @@ void host_keep_standard_streams(void) {
 }
 
 int host_open_for_writing(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY); }
+
+int host_has_attribute(const char *path, const char *name, const char *value) {
+    char found[16];
+    ssize_t length = getxattr(path, name, found, sizeof found);
+    return length >= 0 && (size_t)length == strlen(value) && memcmp(found, value, (size_t)length) == 0;
+}
 
 int host_create_private(const char *path) {
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

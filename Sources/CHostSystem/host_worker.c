@@ -42,7 +42,7 @@ int host_socket_pair(int *first, int *second) {
     return 0;
 }
 
-static int start_worker(const char *path, int socket, int guardian, int *handle) {
+static int start_worker(const char *path, int socket, int guardian, int group, int *handle) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int failure = posix_spawn_file_actions_init(&actions);
@@ -64,10 +64,13 @@ static int start_worker(const char *path, int socket, int guardian, int *handle)
     /* The socket first: its number may be one of those that are opened next. */
     posix_spawn_file_actions_adddup2(&actions, socket, 3);
     posix_spawn_file_actions_adddup2(&actions, guardian, 4);
+    if (group >= 0) {
+        posix_spawn_file_actions_adddup2(&actions, group, 5);
+    }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 5);
+    posix_spawn_file_actions_addclosefrom_np(&actions, group >= 0 ? 6 : 5);
     char *arguments[] = {"coderhost-worker", NULL};
     char *environment[] = {NULL};
     pid_t process = -1;
@@ -82,15 +85,20 @@ static int start_worker(const char *path, int socket, int guardian, int *handle)
     return process;
 }
 
-int host_start_worker(const char *path, int socket, int guardian, int *handle) {
-    /* Out of the way of the number that the other socket gets. */
-    int order = fcntl(guardian, F_DUPFD_CLOEXEC, 5);
-    if (order < 0) {
-        return -1;
-    }
-    int process = start_worker(path, socket, order, handle);
+int host_start_worker(const char *path, int socket, int guardian, int group, int *handle) {
+    /* Out of the way of the numbers that the others get. */
+    int order = fcntl(guardian, F_DUPFD_CLOEXEC, 6);
+    int entrance = group >= 0 ? fcntl(group, F_DUPFD_CLOEXEC, 6) : -1;
+    int process = order < 0 || (group >= 0 && entrance < 0)
+                      ? -1
+                      : start_worker(path, socket, order, entrance, handle);
     int problem = errno;
-    close(order);
+    if (order >= 0) {
+        close(order);
+    }
+    if (entrance >= 0) {
+        close(entrance);
+    }
     errno = problem;
     return process;
 }

@@ -6,8 +6,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #define _GNU_SOURCE
+#include <linux/magic.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "confinement.h"
@@ -17,11 +19,21 @@
 #include "worker_exit.h"
 #include "zygote.h"
 
+/* Enters the control group that the host has made, if it has; the host looks whether that succeeded. */
+static void enter_group(void) {
+    struct statfs kind;
+    if (fstatfs(ISO_GROUP_DESCRIPTOR, &kind) == 0 && kind.f_type == CGROUP2_SUPER_MAGIC) {
+        ssize_t count = write(ISO_GROUP_DESCRIPTOR, "0", 1);
+        (void)count;
+    }
+}
+
 int main(void) {
     static const char usage[] = "coderhost-worker is started by coderhost and does nothing by itself.\n";
     if (!is_packet_socket(ISO_CONTROL_DESCRIPTOR)) {
         return write(STDERR_FILENO, usage, sizeof usage - 1) < 0 ? EXIT_USAGE : EXIT_USAGE;
     }
+    enter_group();
     close_from(is_packet_socket(ISO_GUARDIAN_DESCRIPTOR) ? ISO_GUARDIAN_DESCRIPTOR + 1 : ISO_CONTROL_DESCRIPTOR + 1);
     /* Ctrl-C in a terminal is for the host; it decides what becomes of this process. */
     setsid();

@@ -41,6 +41,9 @@ int host_inotify(void);
 /* Watches a directory for entries that appear, change or go; -1 on failure. */
 int host_inotify_watch(int descriptor, const char *_Nonnull directory);
 
+/* Whether a file has this extended attribute with this value of at most 16 bytes. The function is `getxattr`. */
+int host_has_attribute(const char *_Nonnull path, const char *_Nonnull name, const char *_Nonnull value);
+
 /* Creates a file that did not exist, with the permissions that the umask allows. -1 on failure. */
 int host_create_exclusive(const char *_Nonnull path);
 

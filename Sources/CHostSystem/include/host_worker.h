@@ -14,9 +14,10 @@
 /* Two connected SOCK_SEQPACKET sockets. */
 int host_socket_pair(int *_Nonnull first, int *_Nonnull second);
 
-/* Starts a program with nothing but `socket` as descriptor 3 and `guardian` as 4: no environment, no signal blocked or ignored, standard
-   streams on /dev/null. Answers the process number; `handle` is a pidfd, or -1 on kernels that have none. */
-int host_start_worker(const char *_Nonnull path, int socket, int guardian, int *_Nonnull handle);
+/* Starts a program with nothing but `socket` as descriptor 3, `guardian` as 4 and, unless it is -1, `group` as 5: no
+   environment, no signal blocked or ignored, standard streams on /dev/null. Answers the process number; `handle` is a
+   pidfd, or -1 on kernels that have none. */
+int host_start_worker(const char *_Nonnull path, int socket, int guardian, int group, int *_Nonnull handle);
 
 /* Signals a process: by its pidfd, or by its number where that is -1 and the number is that of a child. */
 int host_signal(int handle, int process, int number);

@@ -43,6 +43,7 @@
 #define ISO_VERSION ((uint16_t)1)
 #define ISO_CONTROL_DESCRIPTOR 3
 #define ISO_GUARDIAN_DESCRIPTOR 4       /* without a socket there nobody can order the seal                  */
+#define ISO_GROUP_DESCRIPTOR 5          /* cgroup.procs of the group to enter first, where there is one              */
 #define ISO_PACKET_LIMIT 61440          /* header and body of one packet                                     */
 #define ISO_BODY_LIMIT (ISO_PACKET_LIMIT - 32)
 #define ISO_MESSAGE_LIMIT (64 << 20)    /* bodies of all packets of one message; the host ends a worker that sends more */

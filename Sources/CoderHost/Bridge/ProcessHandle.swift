@@ -10,22 +10,28 @@ final class ProcessHandle: @unchecked Sendable {
     private let child: Int32
     /// The only process whose child may be killed through the descriptor.
     private let zygote: Int32
+    /// The control group of a child; nil where there is none.
+    let group: WorkerGroup?
 
     /// Takes over what a zygote has sent as the pidfd of a worker. It may be any descriptor.
     init(descriptor: Int32, childOf zygote: Int32) {
         self.descriptor = descriptor
         self.zygote = zygote
         child = 0
+        group = nil
     }
 
     /// Starts a worker's program with `socket` as its descriptor 3 and `guardian` as its descriptor 4.
-    init(starting path: String, socket: Int32, guardian: Int32) throws(SystemError) {
+    ///
+    /// - Parameter group: the control group that it enters first.
+    init(starting path: String, socket: Int32, guardian: Int32, group: WorkerGroup?) throws(SystemError) {
         var handle: Int32 = -1
-        let process = unsafe host_start_worker(path, socket, guardian, &handle)
+        let process = unsafe host_start_worker(path, socket, guardian, group?.entrance.descriptor ?? -1, &handle)
         if process < 0 { throw .last }
         child = process
         descriptor = handle
         zygote = 0
+        self.group = group
     }
 
     deinit {

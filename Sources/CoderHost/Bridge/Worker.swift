@@ -60,7 +60,10 @@ final class Worker: @unchecked Sendable {
         confinement = zygote.confinement
     }
 
-    deinit { if isUsable { end() } }
+    deinit {
+        if isUsable { end() }
+        zygote.dismiss(memory)
+    }
 
     /// Ends the process.
     func end() {
@@ -284,6 +287,10 @@ final class Worker: @unchecked Sendable {
                 "the plugin tried to start a thread or a process while \(phase.text), which the sandbox forbids"
             error.hint = "threads have to be declared in its manifest (isolation.threads)"
             plugin.failed(.violation, during: phase.kind)
+        case .signal(SIGKILL) where zygote.hasRunOutOfMemory():
+            error = CoderError(
+                .limitExceeded, "the plugin took more memory than all its workers together may have",
+                hint: "raise the memory limit (--limits memory=BYTES) if the file is trusted")
         case .signal(SIGKILL):
             // Nobody but the system or a person ends a process that way.
             error.message = "the plugin's worker was killed while \(phase.text)"

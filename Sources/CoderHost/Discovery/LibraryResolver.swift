@@ -28,7 +28,7 @@ final class LibraryResolver {
         return result
     }
 
-    /// Every folder that the loader reads from to load a plugin, by its own name and without links.
+    /// Every folder that the loader reads from to load a plugin, also those that only links on the way are in.
     func folders(for record: PluginRecord) -> [String] {
         var folders = Set(Self.standardFolders + ["/etc/ld.so.cache"])
         var visited: Set<String> = []
@@ -39,12 +39,21 @@ final class LibraryResolver {
             _ = missing(image, parentFolder(record.path), neededBy: nil, &visited, &paths)
         }
         for path in paths.union([record.path]) {
-            for name in [path, resolvedPath(path) ?? path] {
+            for name in Self.chain(path) + [resolvedPath(path) ?? path] {
                 folders.insert(parentFolder(name))
             }
         }
         // With the root they would be all there are.
         return folders.filter { $0.hasPrefix("/") && $0 != "/" }.sorted()
+    }
+
+    /// A path, and what each symbolic link at its end leads to: `libblas.so.3` by way of `/etc/alternatives`.
+    private static func chain(_ path: String) -> [String] {
+        var chain = [path]
+        while chain.count < 40, let target = linkTarget(chain[chain.count - 1]) {
+            chain.append(target.hasPrefix("/") ? target : "\(parentFolder(chain[chain.count - 1]))/\(target)")
+        }
+        return chain
     }
 
     /// Whether a library of the plugin is only found relative to the plugin's own place.

@@ -63,6 +63,14 @@ public struct Confinement: Sendable, Hashable {
         public var reason: String
     }
 
+    /// The control group (cgroup v2) of a plugin's processes. Nothing depends on it: each process has limits of its own.
+    public enum ControlGroup: Sendable, Hashable {
+        /// Memory and processes are limited by the group with this path.
+        case inForce(String)
+        /// There is none, and why.
+        case none(String)
+    }
+
     /// The reason of a mechanism that comes later.
     static let notYet = "not yet"
 
@@ -70,6 +78,8 @@ public struct Confinement: Sendable, Hashable {
     public var missing: [Missing] = []
     /// The kernel's version of Landlock; 0 for none.
     public var landlockVersion = 0
+    /// The group that bounds all processes of a plugin together.
+    public var controlGroup = ControlGroup.none("not looked for")
 
     /// The mechanisms of these groups that are missing and that no older kernel is excused from.
     package func lacking(_ groups: Set<Group>) -> [Missing] {

@@ -23,6 +23,7 @@ final class IsolatedPlugin: Sendable {
     private let policy: IsolationPolicy
     private let quarantine: Quarantine
     private let sandbox: SandboxAvailability
+    private let groups: ControlGroups
     private let program: String
     private let state = Mutex(State())
     /// Held while a zygote is started.
@@ -32,13 +33,14 @@ final class IsolatedPlugin: Sendable {
 
     init(
         _ record: PluginRecord, _ policy: IsolationPolicy, _ quarantine: Quarantine, _ sandbox: SandboxAvailability,
-        program: String
+        _ groups: ControlGroups, program: String
     ) throws(PluginRefusal) {
         sealed = try SealedPlugin(record)
         self.record = sealed.record
         self.policy = policy
         self.quarantine = quarantine
         self.sandbox = sandbox
+        self.groups = groups
         self.program = program
         surfaces = SharedSurfaces(clearsUsed: policy.reuse == .fresh)
     }
@@ -79,6 +81,9 @@ final class IsolatedPlugin: Sendable {
 
     /// Threads that the plugin declares to have at one time, beside the first.
     private var threads: Int { max(0, record.manifest?.threads ?? 0) }
+
+    /// Processes and threads that may be there at one time. Some of them have ended and are not reaped yet: half is reserve.
+    private var processLimit: Int { 2 * (min(policy.maxWorkers, 1 << 12) + 2) * (1 + min(threads, 1 << 10)) }
 
     private func fork(_ context: SessionContext, _ memory: WorkerMemory) throws(ZygoteFailure) -> Worker {
         let zygote = try self.zygote(context)
@@ -147,7 +152,7 @@ final class IsolatedPlugin: Sendable {
             records: policy.recordsRefusals, threads: threads,
             needed: policy.mode == .require ? policy.needed : [])
         do throws(ZygoteFailure) {
-            let zygote = try Zygote(program, message, sandbox, context)
+            let zygote = try Zygote(program, message, groups.make(processes: processLimit), sandbox, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(record.refusal(error.status)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))

@@ -15,6 +15,7 @@ final class Isolation: Sendable {
     /// The worker's program, once it was looked for.
     private let worker = Mutex<String?>(nil)
     let sandbox = SandboxAvailability()
+    private let groups = ControlGroups()
     let slots: WorkerSlots
 
     /// - Parameter catalogue: this host's own plugins; none stands for all that are in its installation's folder.
@@ -74,7 +75,7 @@ final class Isolation: Sendable {
         guard let identity = record.identity else { return .failure(PluginRefusal(record.status)) }
         if let known = plugins.withLock({ $0[identity] }) { return .success(known) }
         do throws(PluginRefusal) {
-            let fresh = try IsolatedPlugin(record, policy, quarantine, sandbox, program: program)
+            let fresh = try IsolatedPlugin(record, policy, quarantine, sandbox, groups, program: program)
             let (used, replaced) = plugins.withLock { plugins -> (IsolatedPlugin, [IsolatedPlugin]) in
                 if let known = plugins[identity] { return (known, []) }
                 // The file was another one before.
@@ -121,7 +122,7 @@ final class Isolation: Sendable {
     func probe() throws(CoderError) -> Confinement {
         let program = try program()
         do throws(ZygoteFailure) {
-            return try Zygote(program, nil).confinement
+            return try Zygote(program, nil, groups.make(processes: 8)).confinement
         } catch {
             let why =
                 switch error {

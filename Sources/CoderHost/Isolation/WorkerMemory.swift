@@ -6,6 +6,8 @@ struct WorkerMemory: Hashable, Sendable {
     var dataBytes = 0
     /// The whole address space. Page tables are not counted as data; this limit bounds them.
     var addressBytes = 0
+    /// What it may add to the memory of all processes of its plugin: its own, and the surfaces that it writes to.
+    var groupBytes = 0
 
     /// The limits that fit those of a session.
     ///
@@ -19,6 +21,7 @@ struct WorkerMemory: Hashable, Sendable {
         addressBytes =
             dataBytes + 4 * decoded + min(limits.maxInputBytes == 0 ? 1 << 50 : limits.maxInputBytes, 1 << 50)
             + Self.mappedBytes + threads * Self.arenaBytes
+        groupBytes = dataBytes + 4 * decoded
     }
 
     /// Data of the plugin's libraries and of their allocator.

@@ -56,11 +56,13 @@ final class Zygote: Sendable {
     ///
     /// - Parameters:
     ///   - plugin: The plugin to load; nil loads none and only finds out what holds the process back.
+    ///   - group: What bounds all its processes together, or why there is nothing that does.
     ///   - sandbox: Learns whether this system can confine a process, before any code of the plugin runs.
     ///   - context: The session that waits, whose time may be shorter than what loading may take.
     init(
-        _ program: String, _ plugin: WorkerPlugin?, _ sandbox: SandboxAvailability = SandboxAvailability(),
-        _ context: SessionContext? = nil
+        _ program: String, _ plugin: WorkerPlugin?,
+        _ group: Result<WorkerGroup, WorkerGroup.Unavailable>,
+        _ sandbox: SandboxAvailability = SandboxAvailability(), _ context: SessionContext? = nil
     ) throws(ZygoteFailure) {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
@@ -74,7 +76,8 @@ final class Zygote: Sendable {
             let orders = try socketPair()
             defer { close(orders.theirs) }
             guardian = Guardian(orders.own)
-            process = try ProcessHandle(starting: program, socket: pair.theirs, guardian: orders.theirs)
+            process = try ProcessHandle(
+                starting: program, socket: pair.theirs, guardian: orders.theirs, group: try? group.get())
         } catch {
             let why = "\(program) cannot be started: \(error)"
             throw error.isShortage ? .shortage(why) : .absent(why)
@@ -89,6 +92,7 @@ final class Zygote: Sendable {
         var loaded = try Self.awaitLoaded(channel, process, context, isStarted: false)
         sandbox.note(.present)
         var confinement = Confinement(loaded.confinement)
+        confinement.controlGroup = Confinement.ControlGroup(group)
         if let plugin {
             // The seal comes last; that it cannot be had is known already.
             confinement.missing.removeAll { $0.mechanism == .seccompSeal && $0.reason == Confinement.notYet }
@@ -200,6 +204,7 @@ final class Zygote: Sendable {
         request.data_bytes = UInt64(clamping: memory.dataBytes)
         request.cpu_seconds = UInt32(clamping: seconds)
         request.threads = threads || isAlone ? 1 : 0
+        process.group?.admit(memory)
         if isAlone { return try become(request, plugin, page, memory) }
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
@@ -318,6 +323,12 @@ final class Zygote: Sendable {
         state.endings[ended.worker] = signal != 0 ? .signal(signal) : .exit(ended.exit_code)
         return true
     }
+
+    /// Whether the kernel has ended one of its processes because the group had no memory left.
+    func hasRunOutOfMemory() -> Bool { process.group?.hasRunOut() == true }
+
+    /// Takes back the memory that a worker was granted.
+    func dismiss(_ memory: WorkerMemory) { process.group?.dismiss(memory) }
 
     /// How a worker ended whose socket has.
     func ending(of worker: Worker) -> Ending {

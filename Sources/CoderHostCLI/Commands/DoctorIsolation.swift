@@ -39,7 +39,7 @@ struct DoctorIsolation {
                 table.add(
                     mechanism.rawValue, missing.map { "missing: \($0.reason)" } ?? "in force", mechanism.purpose)
             }
-            var lines = table.lines + [""]
+            var lines = table.lines + ["", Self.explanation(of: confinement.controlGroup), ""]
             for group in Confinement.Group.allCases where !confinement.lacking([group]).isEmpty {
                 let missing = confinement.lacking([group]).map(\.mechanism)
                 lines.append("\(group.rawValue): \(Self.explanation(of: group, missing))")
@@ -55,6 +55,17 @@ struct DoctorIsolation {
                 )
             }
             return lines
+        }
+    }
+
+    /// Whether memory and processes of a plugin are bounded together, and what helps where not.
+    private static func explanation(of group: Confinement.ControlGroup) -> String {
+        switch group {
+        case .inForce(let path):
+            "control group: \(path) bounds memory and processes of all workers of a plugin together (memory.max, pids.max)"
+        case .none(let why):
+            "control group: none (\(why)); every process of a plugin has limits of its own, nothing bounds their sum. "
+                + "systemd-run --scope -p Delegate=yes coderhost …, or CODERHOST_CGROUP=FOLDER, gives one"
         }
     }
 
@@ -100,6 +111,12 @@ struct DoctorIsolation {
                         })
                 ))
             members.append(("landlock_version", .integer(confinement.landlockVersion)))
+            switch confinement.controlGroup {
+            case .inForce(let path):
+                members.append(("control_group", .object([("path", .string(path)), ("reason", .null)])))
+            case .none(let why):
+                members.append(("control_group", .object([("path", .null), ("reason", .string(why))])))
+            }
         }
         return .object(members)
     }

@@ -1,0 +1,48 @@
+import CHostSystem
+import Glibc
+import ImageProcessing
+
+/// A folder of the cgroup v2 file system: one control group.
+struct ControlGroupFolder: Sendable, Hashable {
+    let path: String
+
+    /// What a file of the group says, without the line feed at its end; nil where there is no such file.
+    func read(_ name: String) -> String? {
+        guard let file = try? File(reading: "\(path)/\(name)"), let bytes = try? file.bytes(at: 0, count: 1 << 16) else {
+            return nil
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    /// Sets what a file of the group says.
+    func write(_ text: String, to name: String) throws(SystemError) {
+        let file = try open(name)
+        if let error = Array(text.utf8).withSpan({ file.write($0, at: 0) }) { throw error }
+    }
+
+    /// Opens a file of the group to write to it.
+    func open(_ name: String) throws(SystemError) -> File {
+        let descriptor = unsafe host_open_for_writing("\(path)/\(name)")
+        guard descriptor >= 0 else { throw .last }
+        return File(descriptor: descriptor)
+    }
+
+    /// Makes a group within this one; one that is there already is as good.
+    func makeChild(_ name: String) throws(SystemError) -> ControlGroupFolder {
+        let child = ControlGroupFolder(path: "\(path)/\(name)")
+        if unsafe mkdir(child.path, 0o755) != 0, errno != EEXIST { throw .last }
+        return child
+    }
+
+    /// Removes the group; false while a process or another group is in it.
+    func remove() -> Bool { unsafe rmdir(path) == 0 || errno == ENOENT }
+
+    /// Whether the service manager has left the group to whoever runs in it.
+    var isDelegated: Bool {
+        // systemd marks it so: one for a user's own groups, one for the system's.
+        ["user.delegate", "trusted.delegate"].contains { (name: String) in
+            unsafe host_has_attribute(path, name, "1") != 0
+        }
+    }
+}
