@@ -1,5 +1,6 @@
 import AVIFCodec
 import CoderPluginKit
+import Glibc
 import ImageModel
 import TestSupport
 import Testing
@@ -112,10 +113,7 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         for id in 2..<5_000 { file.items.append(.init(id: id, extents: [], properties: [])) }
         let all = Array(repeating: 4_999, count: 65_535)
         for _ in 0..<10 { file.references.append(("dimg", 4_999, all)) }
-        let clock = ContinuousClock()
-        let start = clock.now
         #expect(failure(file)?.code == .limitExceeded)
-        #expect(clock.now - start < .seconds(5))
     }
 
     @Test func `are refused when empty boxes would take gigabytes`() {
@@ -134,6 +132,19 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         #expect(failure(properties)?.code == .limitExceeded)
     }
 
+    @Test func `are refused when a newer copy of the plugin was loaded beside this one`() throws {
+        let folder = TemporaryDirectory()
+        let copy = folder.file("libcoder-avif-newer.so")
+        let bytes = try #require(readFile("\(Repository.products)/libcoder-avif.so"))
+        try #require(writeFile(copy, bytes))
+        try #require(unsafe dlopen(copy, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != nil)
+        let table = HandmadeHEIF.samples(sizes: (0, 1, [HandmadeHEIF.stream.count]))
+        var tracks = HandmadeHEIF.sequence(table)
+        let empty = Array(repeating: Boxes.box("trak", []), count: 200_000).flatMap { $0 }
+        tracks.tail = Boxes.box("moov", Array(tracks.tail.dropFirst(8)) + empty)
+        #expect(failure(tracks)?.code == .limitExceeded)
+    }
+
     @Test func `are refused when samples exceed the file`() {
         // A constant size needs no list: nine thousand samples of one gigabyte each from a few bytes.
         let constant = HandmadeHEIF.samples(perChunk: 9_000, sizes: (1 << 30, 9_000, []))
@@ -149,16 +160,13 @@ private typealias Extents = [(offset: UInt64, length: UInt64)]
         let runs = (1...count).flatMap { Boxes.u32($0) + Boxes.u32(1) + Boxes.u32(1) }
         let table = HandmadeHEIF.samples(
             chunks: places, runs: Boxes.u32(count) + runs, sizes: (55, count, []))
-        let clock = ContinuousClock()
-        let start = clock.now
         #expect(failure(HandmadeHEIF.sequence(table))?.code == .limitExceeded)
-        #expect(clock.now - start < .seconds(2))
     }
 
     @Test func `are refused when each tile declares more than the canvas`() {
         // Each of 1,024 tiles would be scaled to 4,000 x 4,000 pixels.
         let file = HandmadeHEIF.grid(rows: 32, columns: 32, canvas: (4_000, 4_000), tile: (4_000, 4_000))
         let error = failure(file)
-        #expect(error?.code == .limitExceeded || error?.code == .corrupt)
+        #expect(error?.code == .limitExceeded)
     }
 }

@@ -73,7 +73,7 @@ struct ReadOnly {
     }
 };
 
-bool write(uintptr_t base, uintptr_t place, void *value)
+void write(uintptr_t base, uintptr_t place, void *value)
 {
     ReadOnly part = {base};
     dl_iterate_phdr(ReadOnly::look, &part);
@@ -81,33 +81,42 @@ bool write(uintptr_t base, uintptr_t place, void *value)
     const auto page = place & mask;
     const bool is_closed = page >= (part.start & mask) && page < (part.end & mask);
     const auto size = size_t(~mask + 1);
-    if (is_closed && mprotect(reinterpret_cast<void *>(page), size, PROT_READ | PROT_WRITE) != 0) return false;
+    if (is_closed && mprotect(reinterpret_cast<void *>(page), size, PROT_READ | PROT_WRITE) != 0) return;
     reinterpret_cast<std::atomic<void *> *>(place)->store(value);
     if (is_closed) mprotect(reinterpret_cast<void *>(page), size, PROT_READ);
-    return true;
+}
+
+// Whether a function is neither libavif's, whose table may begin with the way to the linker, nor of the library of the
+// original.
+bool is_foreign(void *function, void *libavif, void *original)
+{
+    Dl_info found = {}, usual = {};
+    return dladdr(function, &found) && dladdr(original, &usual) && found.dli_fbase != libavif &&
+           found.dli_fbase != usual.dli_fbase;
 }
 
 }
 
-bool replace_in_libavif(const char *name, void *replacement)
+void replace_in_libavif(const char *name, void **earlier, void *replacement)
 {
     Dl_info info = {};
     link_map *map = nullptr;
     const auto function = reinterpret_cast<const void *>(&avifVersion);
-    if (!dladdr1(function, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map) return false;
+    if (!dladdr1(function, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map) return;
     const Table table(map->l_ld);
-    if (!table.symbols || !table.names) return false;
-    bool is_done = false;
+    if (!table.symbols || !table.names) return;
     for (int list = 0; list < 2; list++) {
         for (size_t i = 0; i < table.counts[list]; i++) {
             const ElfW(Rela) &entry = table.relocations[list][i];
             const uint32_t kind = uint32_t(ELF64_R_TYPE(entry.r_info));
             if (kind != kinds[0] && kind != kinds[1]) continue;
             if (std::strcmp(table.names + table.symbols[ELF64_R_SYM(entry.r_info)].st_name, name) != 0) continue;
-            is_done = write(map->l_addr, map->l_addr + entry.r_offset, replacement) || is_done;
+            const uintptr_t place = map->l_addr + entry.r_offset;
+            void *const found = reinterpret_cast<std::atomic<void *> *>(place)->load();
+            if (is_foreign(found, info.dli_fbase, *earlier)) *earlier = found;
+            write(map->l_addr, place, replacement);
         }
     }
-    return is_done;
 }
 
 }

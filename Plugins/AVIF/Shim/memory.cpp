@@ -115,23 +115,25 @@ void discard(void *, const char *, va_list) {}
 
 // MARK: In the place of libavif's functions
 
+// What libavif would call without this copy of the plugin. A host that runs on loads a newer copy beside the old one.
+decltype(&avifAlloc) earlier_allocate = avifAlloc;
+decltype(&avifFree) earlier_free = avifFree;
+decltype(&dav1d_default_settings) earlier_settings = dav1d_default_settings;
+
 void *allocate(size_t size)
 {
-    if (Memory::current) return Memory::current->allocate(size);
-    void *object = std::malloc(size);
-    if (!object) std::abort();
-    return object;
+    return Memory::current ? Memory::current->allocate(size) : earlier_allocate(size);
 }
 
 void free_object(void *object)
 {
     if (Memory::current) Memory::current->free(object);
-    else std::free(object);
+    else earlier_free(object);
 }
 
 void default_settings(Dav1dSettings *settings)
 {
-    dav1d_default_settings(settings);
+    earlier_settings(settings);
     if (!Memory::current) return;
     settings->logger.callback = discard;
     settings->allocator.cookie = Memory::current;
@@ -139,13 +141,19 @@ void default_settings(Dav1dSettings *settings)
     settings->allocator.release_picture_callback = give_image_back;
 }
 
+template <typename Function>
+void replace(const char *name, Function &earlier, Function replacement)
+{
+    replace_in_libavif(name, reinterpret_cast<void **>(&earlier), reinterpret_cast<void *>(replacement));
+}
+
 // While the plugin is loaded: nothing of libavif was called here yet, and a sandbox may forbid this later.
 __attribute__((constructor)) void replace_functions()
 {
     // One without the other works as well: both stand on malloc.
-    replace_in_libavif("avifAlloc", reinterpret_cast<void *>(allocate));
-    replace_in_libavif("avifFree", reinterpret_cast<void *>(free_object));
-    replace_in_libavif("dav1d_default_settings", reinterpret_cast<void *>(default_settings));
+    replace("avifAlloc", earlier_allocate, allocate);
+    replace("avifFree", earlier_free, free_object);
+    replace("dav1d_default_settings", earlier_settings, default_settings);
 }
 
 }

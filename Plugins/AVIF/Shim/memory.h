@@ -50,9 +50,11 @@ private:
     std::unordered_map<void *, size_t> blocks;
 };
 
-// Has libavif call `replacement` for a function that it takes from another library or from itself by name; false where
-// libavif calls no function of that name, or its table cannot be changed (hooks.cpp).
-bool replace_in_libavif(const char *name, void *replacement);
+// Has libavif call `replacement` for a function that it takes from another library or from itself by name; nothing
+// happens where libavif calls no function of that name, or its table cannot be changed (hooks.cpp). `earlier`, which has to
+// hold the original, is set to what another copy of this plugin, loaded before, has put there: it has to be called where
+// this copy has no session.
+void replace_in_libavif(const char *name, void **earlier, void *replacement);
 
 // Makes a Memory the current one for as long as it lives.
 class Use {

@@ -104,9 +104,9 @@ final class HEIFEncoder {
         }
         guard !writer.hasPicture else { throw .unsupported("more than one frame") }
         try session.host.checkCancellation()
-        // RGB planes, then the coder's own beside the converted ones.
+        // RGB planes, then the coder's own beside the converted ones; measured.
         let area = (info.size.area ?? 0) + (thumbnail?.size.area ?? 0)
-        let bytes = area * (surface.format.bits > 8 ? 2 : 1) * 9
+        let bytes = area * (surface.format.bits > 8 ? 2 : 1) * 17
         try session.host.reserve(bytes: bytes)
         defer { try? session.host.reserve(bytes: -bytes) }
         try writer.encode(surface, thumbnail: thumbnail, profile: blobs.first { $0.kind == .icc }?.bytes ?? [])

@@ -30,6 +30,18 @@ package enum Machine {
         return nil
     }
 
+    /// Whether this process may be refused memory that it asks for: it has a limit of its own, or the kernel promises no more
+    /// than there is. Elsewhere only absurd amounts are refused.
+    static let refusesMemory: Bool = {
+        let isLimited = [RLIMIT_AS, RLIMIT_DATA].contains { resource in
+            var limit = rlimit()
+            let status = unsafe getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+            return status == 0 && limit.rlim_cur != rlim_t.max
+        }
+        guard !isLimited, let file = try? File(reading: "/proc/sys/vm/overcommit_memory") else { return isLimited }
+        return (try? file.bytes(at: 0, count: 1)) == [UInt8(ascii: "2")]
+    }()
+
     /// Processes that wanted to run during the last minute, on average.
     package static var load: Double? {
         var load = 0.0

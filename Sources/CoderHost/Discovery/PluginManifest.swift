@@ -94,6 +94,8 @@ public struct PluginManifest: Sendable, Hashable {
     public var threads: Int
     /// Whether the plugin asks often enough whether to go on; false where one call of a library may take seconds.
     public var isInterruptible: Bool
+    /// Whether it answers with an error where memory cannot be had; others end the process.
+    public var survivesShortage: Bool
     public var libraries: [Library]
     public var coders: [Coder]
 }
@@ -125,6 +127,7 @@ extension PluginManifest {
         abiMinorNeeded = try abi["minor_needed"].integer()
         threads = try root["isolation"]["threads"].integer(default: 0)
         isInterruptible = try root["isolation"]["interruptible"].boolean(default: true)
+        survivesShortage = try root["isolation"]["survives_shortage"].boolean(default: true)
         libraries = try root["libraries"].list { field throws(Failure) in
             Library(name: try field["name"].string(), version: try field["version"].string(default: ""))
         }

@@ -50,6 +50,8 @@ final class Isolation: Sendable {
                 .worker("bytes from a network")
             } else if record.manifest?.isInterruptible == false, limits.isShort {
                 .worker("a time limit that this coder could overrun in one call")
+            } else if record.manifest?.survivesShortage == false, Machine.refusesMemory {
+                .worker("memory may run out here, and this coder ends the process then")
             } else {
                 .inProcess(origin == nil ? "a bundled coder" : "a bundled coder, and no bytes from a network")
             }

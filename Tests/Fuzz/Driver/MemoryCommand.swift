@@ -23,6 +23,7 @@ struct MemoryCommand {
         ("png", "png", ["effort=1"]), ("png-interlaced", "png", ["effort=3", "png.interlaced=true"]),
         ("gif", "gif", []), ("webp", "webp", ["webp.method=0"]),
         ("webp-lossless", "webp", ["lossless=true", "webp.method=0"]), ("farbfeld", "ff", []), ("pam", "pam", []),
+        ("heic", "heic", ["effort=0"]), ("avif", "avif", ["effort=0"]),
     ]
 
     init(_ switches: Switches) {

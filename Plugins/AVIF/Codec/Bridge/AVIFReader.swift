@@ -8,42 +8,26 @@ internal import ImageModel
 @safe final class AVIFReader {
     private var decoder: OpaquePointer?
     private let source: ByteSource
-    private let caller: Caller
+    private let poll: CancellationPoll
     /// Bytes that libavif may take for images.
     private var imageMemory = 0
 
     /// What libavif may take for boxes and for images that are no larger than their blocks.
     private static let baseMemory = 64 << 20
 
-    /// Asks the host whether to go on; C holds it unretained as long as the decoder.
-    private final class Caller {
-        let host: HostServices
-        var error: CoderError?
-
-        init(_ host: HostServices) { self.host = host }
-    }
-
-    /// - Parameter metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
-    /// - Parameter thumbnail: the item to decode instead of the image.
+    /// - Parameters:
+    ///   - metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
+    ///   - thumbnail: the item to decode instead of the image.
     init(
         _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false,
         thumbnail: ThumbnailPlace? = nil
     ) throws(CoderError) {
         source = session.source
-        caller = Caller(session.host)
+        poll = CancellationPoll(session.host)
         var error = avif_shim_error()
         let code = unsafe avif_shim_open(
             UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0,
-            { context in
-                let caller = unsafe Unmanaged<Caller>.fromOpaque(context!).takeUnretainedValue()
-                do throws(CoderError) {
-                    try caller.host.checkCancellation()
-                    return 0
-                } catch {
-                    caller.error = error
-                    return 1
-                }
-            }, Unmanaged.passUnretained(caller).toOpaque(), &decoder, &error)
+            poll.callback, poll.context, &decoder, &error)
         if code != 0 { throw failure(error) }
         for change in thumbnail?.changes ?? [] {
             unsafe avif_shim_pretend(decoder, UInt64(change.place), change.bytes, UInt64(change.bytes.count))
@@ -130,7 +114,7 @@ internal import ImageModel
     }
 
     private func failure(_ error: avif_shim_error) -> CoderError {
-        error.code == avif_shim_stopped ? caller.error ?? .avif(error) : .avif(error)
+        error.code == avif_shim_stopped ? poll.error ?? .avif(error) : .avif(error)
     }
 }
 

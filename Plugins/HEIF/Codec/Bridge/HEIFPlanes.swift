@@ -20,22 +20,15 @@ internal import ImageModel
 
     private var decoder: OpaquePointer?
     private let source: ByteSource
-    private let caller: Caller
+    private let poll: CancellationPoll
 
     /// Asks the host whether to go on; C holds it unretained during a call.
-    private final class Caller {
-        let host: HostServices
-        var error: CoderError?
-
-        init(_ host: HostServices) { self.host = host }
-    }
-
     /// - Parameter prefix: what the library sees in front of the source; copied.
     init(
         _ session: DecoderSession, behind prefix: [UInt8] = [], maxSide: Int, threads: Int, maxPixels: Int
     ) throws(CoderError) {
         source = session.source
-        caller = Caller(session.host)
+        poll = CancellationPoll(session.host)
         var error = heif_shim_error()
         let code = unsafe heif_shim_open(
             source.baseAddress, UInt64(source.available), prefix, UInt64(prefix.count), UInt32(clamping: maxSide),
@@ -51,17 +44,8 @@ internal import ImageModel
         var error = heif_shim_error()
         let code = unsafe heif_shim_decode(
             decoder, thumbnail, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
-            { context in
-                let caller = unsafe Unmanaged<Caller>.fromOpaque(context!).takeUnretainedValue()
-                do throws(CoderError) {
-                    try caller.host.checkCancellation()
-                    return 0
-                } catch {
-                    caller.error = error
-                    return 1
-                }
-            }, Unmanaged.passUnretained(caller).toOpaque(), &found, &error)
-        if code == heif_shim_code_stopped, let reason = caller.error { throw reason }
+            poll.callback, poll.context, &found, &error)
+        if code == heif_shim_code_stopped, let reason = poll.error { throw reason }
         if code != 0 { throw .heif(error) }
         let warning = unsafe withUnsafeBytes(of: found.warning) {
             unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
