@@ -17,6 +17,11 @@ static void fault(iso_reply *reply, cpi_status status, const char *message) {
     snprintf(reply->error.message, sizeof reply->error.message, "%s", message);
 }
 
+static void read_header(iso_reply *reply) {
+    reply->value.info.size = sizeof reply->value.info;
+    reply->status = current.coder->decoder.read_header(current.decoder, &reply->value.info, &reply->error);
+}
+
 static void open_decoder(wire_message *message, iso_reply *reply) {
     iso_open open;
     memcpy(&open, wire_body(message, sizeof open), sizeof open);
@@ -48,6 +53,9 @@ static void open_decoder(wire_message *message, iso_reply *reply) {
     if (stops(reply->status)) {
         decoder_close();
         source_close();
+    } else if (open.reads_header) {
+        reply->opened = 1;
+        read_header(reply);
     }
 }
 
@@ -59,11 +67,6 @@ void decoder_close(void) {
 }
 
 /* ---- the calls of a session ---- */
-
-static void read_header(iso_reply *reply) {
-    reply->value.info.size = sizeof reply->value.info;
-    reply->status = current.coder->decoder.read_header(current.decoder, &reply->value.info, &reply->error);
-}
 
 static void next_frame(iso_reply *reply) {
     reply->value.frame.size = sizeof reply->value.frame;

@@ -137,6 +137,9 @@ static uint64_t progress_time;
 static iso_progress progress_last;
 
 static void progress(void *ctx, uint64_t done, uint64_t total) {
+    if (!__atomic_load_n(&shared_page->progress, __ATOMIC_RELAXED)) {
+        return;
+    }
     uint64_t time = now(ctx);
     iso_progress wanted = {done, total};
     int is_end = total > 0 && done >= total && memcmp(&wanted, &progress_last, sizeof wanted) != 0;

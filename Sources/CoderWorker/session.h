@@ -46,6 +46,8 @@ void source_close(void);
 void sink_begin(uint32_t flags);
 /* Hands over what was gathered; CPI_OK, or what the host's sink answered first. */
 cpi_status sink_flush(void);
+/* What is left of it, for the reply; CPI_OK, or what the host's sink answered first. */
+cpi_status sink_rest(struct iovec *part, uint32_t *count);
 void sink_end(void);
 
 /* ---- options.c ---- */

@@ -25,6 +25,15 @@ cpi_status sink_flush(void) {
     return failure;
 }
 
+cpi_status sink_rest(struct iovec *part, uint32_t *count) {
+    if (failure == CPI_OK && gathered_count > 0) {
+        *part = (struct iovec){gathered, gathered_count};
+        *count = (uint32_t)gathered_count;
+        gathered_count = 0;
+    }
+    return failure;
+}
+
 static cpi_status append(void *ctx, const uint8_t *bytes, uint64_t count) {
     (void)ctx;
     if (count > INT64_MAX) {

@@ -33,7 +33,7 @@ static void serve(wire_message *message) {
     iso_reply reply;
     memset(&reply, 0, sizeof reply);
     reply.error.size = sizeof reply.error;
-    struct iovec parts[4] = {{&reply, sizeof reply}};
+    struct iovec parts[5] = {{&reply, sizeof reply}};
     int count = 1;
     current.sequence = message->sequence;
     violation_context(message->session, message->sequence, message->type);
@@ -55,9 +55,10 @@ static void serve(wire_message *message) {
         if (message->type == ISO_BLOB) {
             count += decoder_reply_tail(&reply, parts + 1);
         }
-        cpi_status written = sink_flush();
-        if (written != CPI_OK && reply.status >= 0) {
-            reply.status = written;
+        cpi_status refusal = sink_rest(&parts[count], &reply.written);
+        count += reply.written > 0;
+        if (refusal != CPI_OK && reply.status >= 0) {
+            reply.status = refusal;
         }
     }
     __atomic_store_n(&shared_page->phase, 0, __ATOMIC_RELEASE);

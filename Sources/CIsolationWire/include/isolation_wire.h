@@ -235,7 +235,7 @@ typedef struct iso_sealed {
 /* One page in memory that both map. The host writes the first part, the worker the second. */
 typedef struct iso_shared {
     uint32_t cancelled; /* atomic; poll answers CPI_CANCELLED         */
-    uint32_t reserved;
+    uint32_t progress;  /* atomic; 1: ISO_PROGRESS is wanted          */
     uint64_t deadline;  /* atomic; monotonic nanoseconds, 0 = none    */
     uint32_t phase;     /* atomic; the request being served, 0 = none */
     uint32_t refused_count;
@@ -257,6 +257,8 @@ typedef struct iso_open {
     uint32_t   option_count;
     uint32_t   source_kind; /* CPI_SOURCE_MEMORY, _GROWING: mapped (`capacity` bytes); _READER: read in place; 0: none */
     uint64_t   capacity;
+    uint32_t   reads_header; /* 1: once a decoder is open, it reads the header; the reply is that to ISO_READ_HEADER */
+    uint32_t   reserved;
     cpi_limits limits;
 } iso_open;
 
@@ -359,6 +361,8 @@ typedef struct iso_formats {
 typedef struct iso_reply {
     cpi_status status;
     uint32_t   absent; /* 1: the plugin does not have the function that was asked for; `status` means nothing then */
+    uint32_t   opened; /* 1: ISO_OPEN_DECODER has opened a decoder, and the rest is about its header               */
+    uint32_t   written; /* bytes for the end of the output, which stand at the end of the message                  */
     cpi_error  error;
     union {
         cpi_image_info   info;   /* ISO_READ_HEADER, ISO_THUMBNAIL_INFO                         */

@@ -7,11 +7,13 @@ import ImageProcessing
 final class RemoteDecoder: DecoderPort {
     private let session: WorkerSession
     private let optional: UInt32
+    /// What the plugin said of the header when it was opened.
+    private var header: Worker.Reply?
     var pool: PixelBufferPool { session.worker.plugin.surfaces.pool }
 
     init(_ session: WorkerSession, coder id: String) throws(CoderError) {
         self.session = session
-        optional = try session.open(ISO_OPEN_DECODER, coder: id)
+        optional = try session.open(ISO_OPEN_DECODER, coder: id, header: &header)
     }
 
     private func has(_ part: Int32) -> Bool { optional & UInt32(part) != 0 }
@@ -28,7 +30,12 @@ final class RemoteDecoder: DecoderPort {
     }
 
     func readHeader(_ info: inout cpi_image_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status {
-        let reply = try bare(ISO_READ_HEADER, &error)
+        let reply: Worker.Reply
+        if let known = header.take() {
+            (reply, error) = (known, known.head.error)
+        } else {
+            reply = try bare(ISO_READ_HEADER, &error)
+        }
         info = unsafe reply.head.value.info
         return reply.head.status
     }

@@ -9,7 +9,8 @@ final class RemoteEncoder: EncoderPort {
 
     init(_ session: WorkerSession, coder id: String) throws(CoderError) {
         self.session = session
-        try session.open(ISO_OPEN_ENCODER, coder: id)
+        var none: Worker.Reply?
+        try session.open(ISO_OPEN_ENCODER, coder: id, header: &none)
     }
 
     func accept(

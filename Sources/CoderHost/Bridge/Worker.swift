@@ -37,10 +37,12 @@ final class Worker: @unchecked Sendable {
     private var sequence: UInt32 = 0
     /// What it is doing.
     private var phase = WorkerPhase(UInt16(ISO_READY))
+    /// What the end of the last session waits with, while it is not answered.
+    private var closing: SessionContext?
 
     /// How long a plugin may go on once it was told to stop.
     private static let graceAfterCancel: UInt64 = 80_000_000
-    private static let graceAfterDeadline: UInt64 = 250_000_000
+    private static let graceAfterDeadline: UInt64 = 200_000_000
     /// From which time on, in milliseconds, a plugin that does not come to an end counts as one that hangs.
     private static let patience = 10_000
     /// How often a waiting call looks whether it was cancelled, in milliseconds.
@@ -98,8 +100,30 @@ final class Worker: @unchecked Sendable {
     /// Whether it may serve another session after this one.
     var mayServeAgain: Bool { sessions < plugin.sessionsPerWorker }
 
-    /// Whether a worker that waited for its next session has not ended meanwhile.
-    var isStillThere: Bool { isUsable && channel.receive(milliseconds: 0) == .nothing }
+    /// Whether a worker that waited for its next session has not ended meanwhile; waits for the end of the last one.
+    func isReady() -> Bool {
+        finishClosing()
+        return isUsable && channel.receive(milliseconds: 0) == .nothing
+    }
+
+    /// Has the plugin close its session, without waiting for that.
+    func beginClosing(_ body: [UInt8]) {
+        // A plugin that does not come to an end here is ended.
+        var limits = DecodeLimits()
+        limits.maxMilliseconds = 1000
+        let context = SessionContext(limits: limits)
+        var watch = Watch(context)
+        guard (try? begin(ISO_CLOSE, body, [], &watch)) != nil else { return }
+        closing = context
+    }
+
+    /// Waits until the plugin has closed its session. What goes wrong there counts as the plugin's failure.
+    func finishClosing() {
+        guard let context = closing else { return }
+        closing = nil
+        var watch = Watch(context)
+        _ = try? awaitReply(ISO_CLOSE, &watch, sink: nil)
+    }
 
     /// Begins another session; the page is made ready for it.
     func beginSession() {
@@ -114,13 +138,24 @@ final class Worker: @unchecked Sendable {
     func call(
         _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
     ) throws(CoderError) -> Reply {
+        var watch = Watch(context)
+        try begin(type, body, descriptors, &watch)
+        return try awaitReply(type, &watch, sink: sink)
+    }
+
+    private func begin(
+        _ type: Int32, _ body: [UInt8], _ descriptors: [Int32], _ watch: inout Watch
+    ) throws(CoderError) {
         guard isUsable else { throw failure ?? CoderError(.misuse, "the worker has ended") }
         sequence &+= 1
         phase = WorkerPhase(UInt16(type))
-        page.setDeadline(context.deadline)
-        var watch = Watch(context)
-        let kind = UInt16(type)
-        try send(kind, body, descriptors, &watch)
+        page.setDeadline(watch.context.deadline)
+        page.setWantsProgress(watch.context.wantsProgress)
+        try send(UInt16(type), body, descriptors, &watch)
+    }
+
+    private func awaitReply(_ type: Int32, _ watch: inout Watch, sink: PluginSink?) throws(CoderError) -> Reply {
+        let context = watch.context
         var rest: [UInt8] = []
         while true {
             switch channel.receive(milliseconds: Self.tick) {
@@ -152,8 +187,9 @@ final class Worker: @unchecked Sendable {
                 }
                 rest += channel.withBody { copyBytes($0) }
                 if header.more != 0 { continue }
-                guard let head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
+                guard var head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
                 rest.removeFirst(MemoryLayout<iso_reply>.size)
+                if head.written > 0 { try write(&rest, to: sink, &head) }
                 if head.status == CPI_OK, type == ISO_DECODE || type == ISO_FINISH { hasWorked = true }
                 return Reply(head: head, rest: rest)
             default: throw breach("a packet of kind \(header.type)")
@@ -209,6 +245,15 @@ final class Worker: @unchecked Sendable {
         var answer = iso_written()
         answer.status = status
         try send(UInt16(ISO_WRITTEN), wireBytes(answer), [], &watch)
+    }
+
+    /// Writes what stands at the end of a reply.
+    private func write(_ rest: inout [UInt8], to sink: PluginSink?, _ head: inout iso_reply) throws(CoderError) {
+        guard let sink else { throw breach("output that nobody asked for") }
+        guard rest.count >= Int(head.written) else { throw breach("output of another length than it says") }
+        let status = rest.suffix(Int(head.written)).withSpan { sink.write($0, at: nil) }
+        rest.removeLast(Int(head.written))
+        if status != CPI_OK, head.status >= 0 { head.status = status }
     }
 
     // MARK: Watching

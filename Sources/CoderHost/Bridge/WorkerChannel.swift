@@ -161,6 +161,7 @@ func setWireText<T>(_ field: inout T, _ text: String) {
     }
 
     func setCancelled(_ isCancelled: Bool) { unsafe host_store_word(&page.pointee.cancelled, isCancelled ? 1 : 0) }
+    func setWantsProgress(_ isWanted: Bool) { unsafe host_store_word(&page.pointee.progress, isWanted ? 1 : 0) }
     func setDeadline(_ deadline: UInt64) { unsafe host_store_long(&page.pointee.deadline, deadline) }
 
     /// System calls that were refused quietly, where that is recorded.

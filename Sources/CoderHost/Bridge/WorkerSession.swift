@@ -22,10 +22,8 @@ final class WorkerSession {
 
     deinit {
         if worker.isUsable, worker.mayServeAgain {
-            // A plugin that does not come to an end here is ended.
-            var limits = DecodeLimits()
-            limits.maxMilliseconds = 1000
-            _ = try? worker.call(ISO_CLOSE, wireBytes(input), SessionContext(limits: limits))
+            worker.beginClosing(wireBytes(input))
+            if worker.plugin.recordsRefusals { worker.finishClosing() }
         }
         RefusedCalls.note(worker.page.refused)
         worker.plugin.giveBack(worker)
@@ -56,8 +54,10 @@ final class WorkerSession {
     }
 
     /// Opens a session in the plugin; answers what of that which it need not have the coder has, as `ISO_HAS_…`.
+    ///
+    /// - Parameter header: Gets the reply about the header, where a decoder is opened for a source that is complete.
     @discardableResult
-    func open(_ type: Int32, coder id: String) throws(CoderError) -> UInt32 {
+    func open(_ type: Int32, coder id: String, header: inout Worker.Reply?) throws(CoderError) -> UInt32 {
         let coders = worker.zygote.facts.coders
         guard let index = coders.firstIndex(where: { $0.id == id }) else {
             throw CoderError(.pluginFault, "the plugin has no coder \(id)")
@@ -68,6 +68,7 @@ final class WorkerSession {
         request.thread_hint = UInt32(clamping: context.threadHint)
         request.limits = context.limits.contract(deadline: context.deadline)
         request.option_count = UInt32(context.options.values.count)
+        request.reads_header = type == ISO_OPEN_DECODER && request.input.complete != 0 ? 1 : 0
         var descriptors: [Int32] = []
         if let source {
             let share = try source.storage.shared()
@@ -78,7 +79,11 @@ final class WorkerSession {
         var call = ContractCall()
         let reply = try ask(
             type, wireBytes(request, WireOptions.bytes(context.options)), descriptors: descriptors, &call.error)
-        if let failure = call.failure(reply.head.status, coder: id) { throw failure }
+        if reply.head.opened != 0, request.reads_header != 0 {
+            header = reply
+        } else if let failure = call.failure(reply.head.status, coder: id) {
+            throw failure
+        }
         return coders[index].optional
     }
 }

@@ -49,6 +49,7 @@ final class IsolatedPlugin: Sendable {
     var refusal: PluginRefusal? { state.withLock { $0.refusal } }
     var isLoaded: Bool { state.withLock { $0.zygote != nil } }
     var sessionsPerWorker: Int { policy.reuse.sessions }
+    var recordsRefusals: Bool { policy.recordsRefusals }
 
     // MARK: Workers
 
@@ -61,7 +62,7 @@ final class IsolatedPlugin: Sendable {
         while let idle = state.withLock({ state in
             state.idle.lastIndex { $0.memory == memory }.map { state.idle.remove(at: $0) }
         }) {
-            if idle.isStillThere {
+            if idle.isReady() {
                 idle.beginSession()
                 return idle
             }

@@ -113,6 +113,7 @@ public final class SessionContext: Sendable {
         return overflow ? .max : sum
     }
 
+    var wantsProgress: Bool { onProgress != nil }
     func progress(_ done: Int, _ total: Int) { onProgress?(done, total) }
 
     /// How many threads a coder is told that are worth starting. One for each session: a batch keeps the other cores
