@@ -182,9 +182,12 @@ import Testing
         _ = try process.loadGood(try qoi())
         let worker = try process.fork()
         worker.sinkStatus = status
-        let statuses = try worker.encodeStill(try Surface(2, 2, .rgb8, pixels: [UInt8](repeating: 1, count: 12)))
+        var random = SeededRandom(7)
+        // More than one packet, so that the plugin is still at work when the answer comes.
+        let pixels = (0..<200 * 200 * 3).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let statuses = try worker.encodeStill(try Surface(200, 200, .rgb8, pixels: pixels))
 
-        #expect(statuses.last == status)
+        #expect(statuses.contains(status))
         #expect(worker.writes == 1)
     }
 
@@ -254,6 +257,7 @@ import Testing
         let process = try WorkerProcess()
         _ = try process.loadGood(try services())
         let worker = try process.fork()
+        worker.page.wantProgress()
         #expect(try worker.openDecoder([1, 2, 3]).status == CPI_OK)
         let reply = try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(3)))
 
@@ -262,6 +266,15 @@ import Testing
         #expect(worker.logs == (0..<50).map { "warning \($0)" })
         #expect(worker.progress.last?.done == 100_000)
         #expect(worker.progress.count < 1000)
+    }
+
+    @Test func `tells no progress that nobody wants`() throws {
+        let process = try WorkerProcess()
+        _ = try process.loadGood(try services())
+        let worker = try process.fork()
+        #expect(try worker.openDecoder([1, 2, 3]).status == CPI_OK)
+        #expect(try worker.reply(ISO_READ_HEADER, bytes(of: SealedWorker.input(3))).status == CPI_OK)
+        #expect(worker.progress.isEmpty)
     }
 
     @Test func `asks the page whether to go on`() throws {

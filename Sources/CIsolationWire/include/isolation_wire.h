@@ -28,7 +28,8 @@
  *                                           <--  ISO_LOG, ISO_PROGRESS: any number, not answered
  *                                           <--  ISO_WRITE, ISO_WRITE_AT: answered by ISO_WRITTEN
  *                                           <--  ISO_VIOLATION: a forbidden system call; the process ends
- *                                           <--  ISO_REPLY
+ *                                           <--  ISO_REPLY, with the last bytes of output
+ *     ISO_CLOSE                             -->    the host does not wait for the reply until it leases the worker again
  *
  * The end of a socket is the end of the process behind it: a worker whose host is gone exits.
  *

@@ -313,7 +313,7 @@ final class Worker: @unchecked Sendable {
             CoderError(
                 .pluginCrashed,
                 "the plugin tried \(SystemCall.name(number)) while \(phase.text), which the sandbox forbids",
-                hint: "if the plugin is trusted, run it with --isolation off"))
+                hint: "the plugin may be malicious, or the file crafted to make it so: remove the plugin, or tell its author"))
     }
 
     /// The process has ended by itself.

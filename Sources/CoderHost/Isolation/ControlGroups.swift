@@ -57,7 +57,12 @@ final class ControlGroups: Sendable {
 
     /// Looks for a group that was left to this process.
     private func find() -> Place {
-        if let named { return Self.prepare(ControlGroupFolder(path: named)) }
+        if let named {
+            guard case .none(let why) = Self.prepare(ControlGroupFolder(path: named)) else {
+                return .folder(ControlGroupFolder(path: named))
+            }
+            return .none("CODERHOST_CGROUP: \(why)")
+        }
         guard
             let membership = ControlGroupFolder(path: "/proc/self").read("cgroup"),
             let mounts = ControlGroupFolder(path: "/proc/self").read("mountinfo"),

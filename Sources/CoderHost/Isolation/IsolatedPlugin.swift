@@ -206,8 +206,12 @@ final class IsolatedPlugin: Sendable {
     private func error(_ failure: ZygoteFailure) -> CoderError {
         switch failure {
         case .failed(let error): error
-        case .absent(let why), .shortage(let why):
+        case .absent(let why):
             CoderError(.isolationUnavailable, "no sandbox: \(why)", hint: "see coderhost doctor isolation")
+        case .shortage(let why):
+            CoderError(
+                .isolationUnavailable, "no sandbox: \(why)",
+                hint: "raise what this process may have (ulimit -n, ulimit -u, ulimit -v), or try again later")
         case .crashed(let how, _): misbehaved(how)
         case .refused(let loaded): record.refusal(Self.refusal(loaded, record).status)
         case .gone: misbehaved("its process ended twice")

@@ -67,7 +67,7 @@ public final class SessionContext: Sendable {
     static func late(_ limits: DecodeLimits) -> CoderError {
         CoderError(
             .deadlineExceeded, "it took longer than \(limits.maxMilliseconds) ms",
-            hint: "raise the limit time if the source is trusted")
+            hint: "raise it with --limits time=N (milliseconds) if the source is trusted")
     }
 
     package func warn(_ message: String) {

@@ -45,9 +45,10 @@ struct DoctorIsolation {
                 lines.append("\(group.rawValue): \(Self.explanation(of: group, missing))")
             }
             lines.append(
-                unmet.isEmpty
+                confinement.lacking(Set(Confinement.Group.allCases)).isEmpty
                     ? "auto and require: plugins of third parties, and bytes from a network, are sandboxed in full."
-                    : "auto: sandboxed with what is in force; results name what is missing.")
+                    : "auto: sandboxed with what is in force; results name what is missing (degraded)."
+                        + (unmet.isEmpty ? " require: decodes, with the groups that were asked for." : ""))
             if !unmet.isEmpty {
                 let had = Confinement.Group.allCases.filter { confinement.lacking([$0]).isEmpty }.map(\.rawValue)
                 lines.append(

@@ -46,7 +46,7 @@ import Testing
     @Test func `need one that is there`() {
         let groups = ControlGroups(named: "/nowhere")
         let missing = WorkerGroup.Unavailable(
-            reason: "memory and pids cannot be limited in /nowhere: No such file or directory")
+            reason: "CODERHOST_CGROUP: memory and pids cannot be limited in /nowhere: No such file or directory")
         #expect(throws: missing) { try groups.make(processes: 8).get() }
     }
 

@@ -40,6 +40,8 @@ struct Reply {
     var status: Int32
     var message: String
     var tail: [UInt8]
+    /// Bytes at the end of the tail that belong to the output.
+    private var written: Int
     private var union: [UInt8]
 
     init(_ body: [UInt8]) throws {
@@ -48,6 +50,14 @@ struct Reply {
         message = text(try value(cpi_error.self, in: body, at: error).message)
         union = Array(body[MemoryLayout<iso_reply>.offset(of: \.value)!..<MemoryLayout<iso_reply>.size])
         tail = Array(body[MemoryLayout<iso_reply>.size...])
+        written = Int(try value(UInt32.self, in: body, at: MemoryLayout<iso_reply>.offset(of: \.written)!))
+        guard written <= tail.count else { throw WorkerFailure("more output than bytes") }
+    }
+
+    /// Takes out the bytes that belong to the output.
+    mutating func takeOutput() -> [UInt8] {
+        defer { tail.removeLast(written) }
+        return Array(tail.suffix(written))
     }
 
     /// The member of the union that the request asked for.
@@ -107,7 +117,10 @@ final class SealedWorker {
         while true {
             guard case .message(let type, let body, _) = try unsafe receivePacket(socket) else { return .end }
             switch type {
-            case ISO_REPLY: return .reply(try Reply(body))
+            case ISO_REPLY:
+                var reply = try Reply(body)
+                output += reply.takeOutput()
+                return .reply(reply)
             case ISO_VIOLATION:
                 let violation = try value(iso_violation.self, in: body)
                 return .violation(call: violation.system_call, phase: violation.phase)

@@ -201,5 +201,6 @@ func text<T: BitwiseCopyable>(_ field: T) -> String {
         unsafe memory!.load(as: iso_shared.self)
     }
 
+    func wantProgress() { unsafe driver_want_progress(memory!.assumingMemoryBound(to: iso_shared.self)) }
     func cancel() { unsafe driver_cancel(memory!.assumingMemoryBound(to: iso_shared.self)) }
 }

@@ -214,4 +214,5 @@ void *driver_map(int descriptor, size_t length) {
 
 void driver_unmap(void *memory, size_t length) { munmap(memory, length); }
 
+void driver_want_progress(iso_shared *shared) { __atomic_store_n(&shared->progress, 1, __ATOMIC_RELEASE); }
 void driver_cancel(iso_shared *shared) { __atomic_store_n(&shared->cancelled, 1, __ATOMIC_RELEASE); }

@@ -47,6 +47,7 @@ void *driver_map(int descriptor, size_t length);
 void driver_unmap(void *memory, size_t length);
 
 /* Asks the session to end. */
+void driver_want_progress(iso_shared *shared);
 void driver_cancel(iso_shared *shared);
 
 #endif
