@@ -86,7 +86,7 @@ static void *try_to_map(const char *path) {
 
 /*
  * The copy that is loaded has lost its place, so libraries that the file finds relative to that are not found; the host
- * names their folders. A library that is already mapped is found by its name.
+ * names them, or their folders. A library that is already mapped is found by its name.
  */
 static void *map(const char *path, const char *folders, size_t length, char *reason, size_t room) {
     for (int attempt = 0; attempt < 64; attempt++) {
@@ -104,7 +104,10 @@ static void *map(const char *path, const char *folders, size_t length, char *rea
         void *library = NULL;
         for (const char *at = folders; !library && at < folders + length; at += strlen(at) + 1) {
             char candidate[PATH_MAX];
-            int count = snprintf(candidate, sizeof candidate, "%s/%.*s", at, (int)name, reason);
+            size_t all = strlen(at);
+            int is_it = all > name && at[all - name - 1] == '/' && memcmp(at + all - name, reason, name) == 0;
+            int count = is_it ? snprintf(candidate, sizeof candidate, "%s", at)
+                              : snprintf(candidate, sizeof candidate, "%s/%.*s", at, (int)name, reason);
             library = count > 0 && (size_t)count < sizeof candidate ? try_to_map(candidate) : NULL;
         }
         if (!library) {

@@ -99,7 +99,7 @@ static int show(int root, const char *path, int tree) {
                : -1;
 }
 
-#define TREE_LIMIT 64
+#define TREE_LIMIT 600 /* the host follows 512 libraries at most */
 static struct {
     const char *path;
     int         tree;

@@ -41,9 +41,9 @@ public final class TemporaryDirectory: Sendable {
     }()
 }
 
-/// Writes a whole file, replacing what is there; false when that fails, and for a FIFO that nobody reads.
+/// Writes a whole file, replacing what is there; false when that fails, for a link, and for a FIFO that nobody reads.
 public func writeFile(_ path: String, _ bytes: [UInt8]) -> Bool {
-    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
+    let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o644)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     var rest = bytes[...]

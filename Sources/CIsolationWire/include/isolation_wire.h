@@ -29,7 +29,6 @@
  *                                           <--  ISO_WRITE, ISO_WRITE_AT: answered by ISO_WRITTEN
  *                                           <--  ISO_VIOLATION: a forbidden system call; the process ends
  *                                           <--  ISO_REPLY, with the last bytes of output
- *     ISO_CLOSE                             -->    the host does not wait for the reply until it leases the worker again
  *
  * The end of a socket is the end of the process behind it: a worker whose host is gone exits.
  *
@@ -136,7 +135,7 @@ typedef struct iso_confinement {
 #define ISO_FLAG_RECORD ((uint32_t)1) /* record what is refused quietly in iso_shared.refused, for the conformance kit */
 
 /*
- * Behind it in the body: the folders that the loader may read, each ended by a NUL.
+ * Behind it in the body: the folders and files that the loader may read, each ended by a NUL.
  * Descriptor: the plugin's sealed copy, unless `path` names the file.
  */
 typedef struct iso_load {

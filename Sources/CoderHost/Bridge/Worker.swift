@@ -37,8 +37,6 @@ final class Worker: @unchecked Sendable {
     private var sequence: UInt32 = 0
     /// What it is doing.
     private var phase = WorkerPhase(UInt16(ISO_READY))
-    /// What the end of the last session waits with, while it is not answered.
-    private var closing: SessionContext?
 
     /// How long a plugin may go on once it was told to stop.
     private static let graceAfterCancel: UInt64 = 80_000_000
@@ -100,30 +98,8 @@ final class Worker: @unchecked Sendable {
     /// Whether it may serve another session after this one.
     var mayServeAgain: Bool { sessions < plugin.sessionsPerWorker }
 
-    /// Whether a worker that waited for its next session has not ended meanwhile; waits for the end of the last one.
-    func isReady() -> Bool {
-        finishClosing()
-        return isUsable && channel.receive(milliseconds: 0) == .nothing
-    }
-
-    /// Has the plugin close its session, without waiting for that.
-    func beginClosing(_ body: [UInt8]) {
-        // A plugin that does not come to an end here is ended.
-        var limits = DecodeLimits()
-        limits.maxMilliseconds = 1000
-        let context = SessionContext(limits: limits)
-        var watch = Watch(context)
-        guard (try? begin(ISO_CLOSE, body, [], &watch)) != nil else { return }
-        closing = context
-    }
-
-    /// Waits until the plugin has closed its session. What goes wrong there counts as the plugin's failure.
-    func finishClosing() {
-        guard let context = closing else { return }
-        closing = nil
-        var watch = Watch(context)
-        _ = try? awaitReply(ISO_CLOSE, &watch, sink: nil)
-    }
+    /// Whether a worker that waited for its next session has not ended meanwhile.
+    var isStillThere: Bool { isUsable && channel.receive(milliseconds: 0) == .nothing }
 
     /// Begins another session; the page is made ready for it.
     func beginSession() {
@@ -138,24 +114,13 @@ final class Worker: @unchecked Sendable {
     func call(
         _ type: Int32, _ body: [UInt8], descriptors: [Int32] = [], _ context: SessionContext, sink: PluginSink? = nil
     ) throws(CoderError) -> Reply {
-        var watch = Watch(context)
-        try begin(type, body, descriptors, &watch)
-        return try awaitReply(type, &watch, sink: sink)
-    }
-
-    private func begin(
-        _ type: Int32, _ body: [UInt8], _ descriptors: [Int32], _ watch: inout Watch
-    ) throws(CoderError) {
         guard isUsable else { throw failure ?? CoderError(.misuse, "the worker has ended") }
         sequence &+= 1
         phase = WorkerPhase(UInt16(type))
-        page.setDeadline(watch.context.deadline)
-        page.setWantsProgress(watch.context.wantsProgress)
+        page.setDeadline(context.deadline)
+        page.setWantsProgress(context.wantsProgress)
+        var watch = Watch(context)
         try send(UInt16(type), body, descriptors, &watch)
-    }
-
-    private func awaitReply(_ type: Int32, _ watch: inout Watch, sink: PluginSink?) throws(CoderError) -> Reply {
-        let context = watch.context
         var rest: [UInt8] = []
         while true {
             switch channel.receive(milliseconds: Self.tick) {
@@ -186,7 +151,11 @@ final class Worker: @unchecked Sendable {
                     throw breach("an endless answer")
                 }
                 rest += channel.withBody { copyBytes($0) }
-                if header.more != 0 { continue }
+                if header.more != 0 {
+                    guard header.length > 0 else { throw breach("an answer without end") }
+                    try look(&watch)
+                    continue
+                }
                 guard var head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
                 rest.removeFirst(MemoryLayout<iso_reply>.size)
                 if head.written > 0 { try write(&rest, to: sink, &head) }

@@ -12,11 +12,11 @@ struct WorkerPlugin {
 
     /// - Parameters:
     ///   - path: where the file stands, with no `descriptor`.
-    ///   - folders: those the loader may read.
+    ///   - readable: folders and files that the loader may read.
     ///   - threads: How many the plugin may have at one time, beside the first.
     ///   - idleSeconds: after which a process that nobody asks anything ends by itself.
     init(
-        name: String, descriptor: Int32?, path: String, folders: [String], idleSeconds: Int, records: Bool = false,
+        name: String, descriptor: Int32?, path: String, readable: [String], idleSeconds: Int, records: Bool = false,
         threads: Int = 0, needed: Set<Confinement.Group> = []
     ) {
         self.descriptor = descriptor
@@ -33,6 +33,6 @@ struct WorkerPlugin {
         setWireText(&load.host_version, coderHostVersion)
         setWireText(&load.name, name)
         if descriptor == nil { setWireText(&load.path, path) }
-        message = wireBytes(load, folders.flatMap { Array($0.utf8) + [0] })
+        message = wireBytes(load, readable.flatMap { Array($0.utf8) + [0] })
     }
 }

@@ -22,8 +22,10 @@ final class WorkerSession {
 
     deinit {
         if worker.isUsable, worker.mayServeAgain {
-            worker.beginClosing(wireBytes(input))
-            if worker.plugin.recordsRefusals { worker.finishClosing() }
+            // A plugin that does not come to an end here is ended.
+            var limits = DecodeLimits()
+            limits.maxMilliseconds = 1000
+            _ = try? worker.call(ISO_CLOSE, wireBytes(input), SessionContext(limits: limits))
         }
         RefusedCalls.note(worker.page.refused)
         worker.plugin.giveBack(worker)

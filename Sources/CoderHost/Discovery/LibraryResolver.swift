@@ -28,9 +28,10 @@ final class LibraryResolver {
         return result
     }
 
-    /// Every folder that the loader reads from to load a plugin, also those that only links on the way are in.
-    func folders(for record: PluginRecord) -> [String] {
-        var folders = Set(Self.standardFolders + ["/etc/ld.so.cache"])
+    /// What the loader reads to load a plugin: the standard folders, and single files elsewhere.
+    ///
+    /// A plugin names its libraries itself. Their folders stay closed: one could name a file of somebody's home.
+    func readable(for record: PluginRecord) -> [String] {
         var visited: Set<String> = []
         var paths: Set<String> = []
         if let file = try? File(reading: record.path), let status = try? file.status(),
@@ -38,13 +39,17 @@ final class LibraryResolver {
         {
             _ = missing(image, parentFolder(record.path), neededBy: nil, &visited, &paths)
         }
-        for path in paths.union([record.path]) {
-            for name in Self.chain(path) + [resolvedPath(path) ?? path] {
-                folders.insert(parentFolder(name))
-            }
+        let files = Set(paths.flatMap { Self.chain($0) + [resolvedPath($0) ?? $0] }).filter { path in
+            path.hasPrefix("/") && !Self.isStandard(path) && !Self.systemFolders.contains { path.hasPrefix($0) }
         }
-        // With the root they would be all there are.
-        return folders.filter { $0.hasPrefix("/") && $0 != "/" }.sorted()
+        return Self.standardFolders + ["/etc/ld.so.cache"] + files.sorted()
+    }
+
+    /// File systems with no libraries, but with secrets of the process.
+    private static let systemFolders = ["/proc/", "/sys/", "/dev/"]
+
+    private static func isStandard(_ path: String) -> Bool {
+        !path.split(separator: "/").contains("..") && standardFolders.contains { path.hasPrefix("\($0)/") }
     }
 
     /// A path, and what each symbolic link at its end leads to: `libblas.so.3` by way of `/etc/alternatives`.

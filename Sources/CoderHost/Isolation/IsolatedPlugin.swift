@@ -49,7 +49,6 @@ final class IsolatedPlugin: Sendable {
     var refusal: PluginRefusal? { state.withLock { $0.refusal } }
     var isLoaded: Bool { state.withLock { $0.zygote != nil } }
     var sessionsPerWorker: Int { policy.reuse.sessions }
-    var recordsRefusals: Bool { policy.recordsRefusals }
 
     // MARK: Workers
 
@@ -62,7 +61,7 @@ final class IsolatedPlugin: Sendable {
         while let idle = state.withLock({ state in
             state.idle.lastIndex { $0.memory == memory }.map { state.idle.remove(at: $0) }
         }) {
-            if idle.isReady() {
+            if idle.isStillThere {
                 idle.beginSession()
                 return idle
             }
@@ -149,7 +148,7 @@ final class IsolatedPlugin: Sendable {
         let isCopy = sealed.path != record.path
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
-            folders: LibraryResolver().folders(for: record), idleSeconds: policy.idleSeconds,
+            readable: LibraryResolver().readable(for: record), idleSeconds: policy.idleSeconds,
             records: policy.recordsRefusals, threads: threads,
             needed: policy.mode == .require ? policy.needed : [])
         do throws(ZygoteFailure) {

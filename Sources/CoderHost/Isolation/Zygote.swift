@@ -205,7 +205,19 @@ final class Zygote: Sendable {
         request.cpu_seconds = UInt32(clamping: seconds)
         request.threads = threads || isAlone ? 1 : 0
         process.group?.admit(memory)
-        if isAlone { return try become(request, plugin, page, memory) }
+        do throws(ZygoteFailure) {
+            return isAlone
+                ? try become(request, plugin, page, memory) : try fork(request, plugin, page, memory, context)
+        } catch {
+            process.group?.dismiss(memory)
+            throw error
+        }
+    }
+
+    private func fork(
+        _ request: iso_fork, _ plugin: IsolatedPlugin, _ page: SharedPage, _ memory: WorkerMemory,
+        _ context: SessionContext
+    ) throws(ZygoteFailure) -> Worker {
         let pair: (own: Int32, theirs: Int32)
         do throws(SystemError) { pair = try socketPair() } catch {
             throw .shortage("no socket for a worker: \(error)")
@@ -215,7 +227,7 @@ final class Zygote: Sendable {
         let handle = try state.withLock { state throws(ZygoteFailure) -> ProcessHandle? in
             try Self.forked(&state, request, memory, [pair.theirs, page.descriptor], context)
         }
-        return Worker(number, plugin, self, channel, page, handle, memory)
+        return Worker(request.worker, plugin, self, channel, page, handle, memory)
     }
 
     private static func forked(

@@ -24,4 +24,28 @@ import Testing
 
         #expect(try host.manager.decode(badPicture).coder == "org.example.bad")
     }
+
+    /// What a plugin calls a library may be anything that its user can read.
+    @Test(arguments: ["beside it", "needed by path", "needed by name"])
+    func `has no file that lies beside the plugin or beside what it calls a library`(way: String) throws {
+        let (plugins, home) = (TemporaryDirectory(), TemporaryDirectory())
+        let place = way == "beside it" ? plugins : home
+        let secret = place.write(Array("secret".utf8), to: "id")
+        var flags = ["-DSECRET=\"\(secret)\""]
+        if way != "beside it" {
+            try PluginBuilder.build(
+                "bad/absent.c", flags: ["-Wl,-soname,tool"], into: home.path, named: "tool")
+            let library = way == "needed by path" ? home.file("tool") : "tool"
+            try shell("patchelf", "--set-soname", library, home.file("tool"))
+            flags += ["-Wl,--no-as-needed", home.file("tool"), "-Wl,-rpath,\(home.path)"]
+        }
+        try PluginBuilder.build("isolation/reads-a-file.c", flags: flags, into: plugins.path)
+        let host = testHost(plugins.path, isolation: IsolationPolicy(.require, needed: []))
+
+        let pixels = try host.manager.decode(badPicture).pixels.packed
+        #expect(pixels.first == 0)
+        // The same plugin sees it where there is no sandbox.
+        let free = testHost(plugins.path, isolation: IsolationPolicy(.off))
+        #expect(try free.manager.decode(badPicture).pixels.packed.first == 1)
+    }
 }

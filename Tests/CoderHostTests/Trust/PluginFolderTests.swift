@@ -136,6 +136,8 @@ import Testing
         let folder = TemporaryDirectory()
         let steady = try BuiltPlugin.put("claims-formats", ["-DNAME=steady"], into: folder, as: "libcoder-steady.so")
         let bytes = try BuiltPlugin.bytes("claims-formats")
+        let outside = TemporaryDirectory()
+        let elsewhere = outside.write(Array("not a plugin".utf8), to: "text")
         let isOver = Flag()
 
         await withTaskGroup(of: Void.self) { group in
@@ -151,7 +153,7 @@ import Testing
                     case 2: _ = unsafe mkfifo(path, 0o644)
                     case 3: _ = writeFile(path, Array(bytes.prefix(Int(random.next() % 20_000))))
                     case 4: _ = unsafe symlink("libcoder-\(random.next() % 4).so", path)
-                    case 5: _ = unsafe symlink("/etc/passwd", path)
+                    case 5: _ = unsafe symlink(elsewhere, path)
                     case 6:
                         _ = writeFile(folder.file("new"), bytes)
                         _ = unsafe rename(folder.file("new"), path)
