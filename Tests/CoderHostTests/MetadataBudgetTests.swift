@@ -6,7 +6,7 @@ import Testing
 @testable import CoderHost
 
 /// The sum of all metadata of one image.
-@Suite(.timeLimit(.minutes(10))) struct `All metadata of an image` {
+@Suite(.timeLimit(.minutes(40))) struct `All metadata of an image` {
     @Test(arguments: [IsolationPolicy.Mode.off, .require])
     func `is capped when a plugin hands out 4 MiB without end`(mode: IsolationPolicy.Mode) throws {
         let folder = TemporaryDirectory()

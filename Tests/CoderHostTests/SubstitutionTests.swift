@@ -5,7 +5,7 @@ import Testing
 @testable import CoderHost
 
 /// A coder that takes the place of one whose plugin cannot be used.
-@Suite(.timeLimit(.minutes(10))) struct `A substitute coder` {
+@Suite(.timeLimit(.minutes(40))) struct `A substitute coder` {
     private let folder = TemporaryDirectory()
     private let second = TemporaryDirectory()
 

@@ -27,6 +27,7 @@ import Testing
         Lie("OTHER_FRAME", .pluginFault), Lie("UNKNOWN_STATUS", .pluginFault), Lie("EMPTY_PACKET", .pluginFault),
         Lie("ENDS", .pluginCrashed), Lie("OTHER_PLUGIN", .pluginRefused), Lie("SHORT_LOADED", .pluginCrashed),
         Lie("BEHIND_THE_CANVAS", .pluginFault, .corrupt), Lie("LENGTH_LIES", .pluginFault),
+        Lie("EMPTY_PARTS", .pluginFault), Lie("SLOW_PARTS", .deadlineExceeded), Lie("UNASKED_REST", .pluginFault),
     ]
 
     /// - Parameter milliseconds: Short where a lie makes the host wait; else a busy machine must not be what is found.

@@ -6,7 +6,7 @@ import Testing
 @testable import CoderHost
 
 /// Metadata and warnings of odd shapes are the same from a plugin in this process and from one in a worker.
-@Suite(.timeLimit(.minutes(10))) struct `Isolated metadata` {
+@Suite(.timeLimit(.minutes(40))) struct `Isolated metadata` {
     private let folder = TemporaryDirectory()
 
     /// A host that loads `Tests/ThirdParty/isolation/extremes.c` in this process, and one that loads it in a worker.

@@ -5,7 +5,7 @@ import Testing
 @testable import FuzzTargets
 
 /// The record that the comparison of modes is built on.
-@Suite(.timeLimit(.minutes(5))) struct `The record of a host's answers` {
+@Suite(.timeLimit(.minutes(40))) struct `The record of a host's answers` {
     private static let manager = CoderHost(
         configuration: HostConfiguration(directories: [], administrationDirectories: [], followsChanges: false)
     ).manager

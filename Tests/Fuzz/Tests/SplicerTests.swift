@@ -4,7 +4,7 @@ import Testing
 @testable import FuzzTargets
 
 /// Splices of two valid files: containers stay correct.
-@Suite(.timeLimit(.minutes(5))) struct `Splices of two valid files` {
+@Suite(.timeLimit(.minutes(40))) struct `Splices of two valid files` {
     /// 300 splices of two fixtures.
     private func splices(_ mutator: any Mutator, _ first: String, _ second: String) -> [[UInt8]] {
         splices(mutator, [first, second].map { Seeds.bytes("Fixtures/\($0)") })

@@ -8,7 +8,7 @@ import Testing
 @testable import ImageLoading
 
 /// Servers that send slowly, and servers that offer only old versions of TLS.
-@Suite(.timeLimit(.minutes(10))) struct `Downloads from poor servers` {
+@Suite(.timeLimit(.minutes(40))) struct `Downloads from poor servers` {
     @Test func `end below the minimum rate`() async throws {
         let rate = MinimumRate(bytesPerSecond: 1000, window: .milliseconds(600))
         try await withServer({ ($0.minimumRate, $0.timeout) = (rate, .seconds(2)) }) { server, downloader async throws in

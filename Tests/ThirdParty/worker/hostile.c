@@ -18,6 +18,7 @@ enum {
     HONEST, OTHER_SESSION, OTHER_SEQUENCE, OTHER_MAGIC, SHORT_REPLY, ENDLESS_REPLY, DESCRIPTORS, SILENCE, ENDLESS_LOG,
     UNASKED_OUTPUT, UNKNOWN_TYPE, HUGE_SIZE, NO_FORMAT, OTHER_FRAME, UNKNOWN_STATUS, EMPTY_PACKET, ENDS, OTHER_PLUGIN,
     SHORT_LOADED, BEHIND_THE_CANVAS, ENDLESS_FRAMES, LONG_BLOB, LENGTH_LIES, RANDOM,
+    EMPTY_PARTS, SLOW_PARTS, UNASKED_REST,
 };
 
 #ifndef LIE
@@ -192,6 +193,12 @@ static void serve(void) {
             head.more = 1;
             send_packet(session_socket, head, buffer, ISO_BODY_LIMIT, -1);
         }
+        while (LIE == EMPTY_PARTS || LIE == SLOW_PARTS) {
+            head.more = 1;
+            send_packet(session_socket, head, buffer, LIE == SLOW_PARTS, -1);
+            usleep(2000);
+        }
+        if (LIE == UNASKED_REST) answer.reply.written = 0xffffffff;
         send_packet(session_socket, head, &answer, length, LIE == DESCRIPTORS ? 0 : -1);
     }
 }
