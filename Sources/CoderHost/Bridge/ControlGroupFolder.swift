@@ -38,7 +38,7 @@ struct ControlGroupFolder: Sendable, Hashable {
     /// Removes the group; false while a process or another group is in it.
     func remove() -> Bool { unsafe rmdir(path) == 0 || errno == ENOENT }
 
-    /// Whether the service manager has left the group to whoever runs in it.
+    /// Whether the service manager has delegated the group to the processes in it.
     var isDelegated: Bool {
         // systemd marks it so: one for a user's own groups, one for the system's.
         ["user.delegate", "trusted.delegate"].contains { (name: String) in

@@ -148,7 +148,8 @@ package final class ConvertJob: Sendable {
         OptionSpecification("--overwrite", help: "allow the output to be the input"),
         OptionSpecification("-v", "--verbose", help: "say what was written"),
         OptionSpecification(
-            "-j", "--jobs", value: "N", help: "inputs that are worked on at a time (default: the processors; twice with --isolation require)"),
+            "-j", "--jobs", value: "N",
+            help: "inputs that are worked on at a time (default: the processors; twice with --isolation require)"),
         OptionSpecification(
             "--budget", value: "SIZE",
             help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),

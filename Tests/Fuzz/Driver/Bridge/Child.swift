@@ -59,14 +59,14 @@ func childProcessorSeconds() -> Double {
 
 func save(_ bytes: [UInt8], to path: String) {
     let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { fatalError("\(path) cannot be opened for writing") }
     _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
     close(descriptor)
 }
 
 func append(_ bytes: [UInt8], to path: String) {
     let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { fatalError("\(path) cannot be opened for writing") }
     _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
     close(descriptor)
 }
