@@ -90,7 +90,8 @@ int host_start_thread(uint64_t stack, void *(*body)(void *), void *context, unsi
 
 int host_processor_count(void) {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+    /* Of the process: this thread may be bound to one of them. */
+    if (sched_getaffinity(getpid(), sizeof set, &set) != 0) {
         return (int)sysconf(_SC_NPROCESSORS_ONLN);
     }
     return CPU_COUNT(&set);

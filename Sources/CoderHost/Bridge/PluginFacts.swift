@@ -1,5 +1,6 @@
 import CCoderPlugin
 import CIsolationWire
+import Glibc
 import ImageModel
 
 /// What a plugin that runs says of itself; held against what its manifest says.
@@ -83,6 +84,9 @@ extension Confinement {
                 switch state {
                 case ISO_IN_FORCE: inForce.append(mechanism)
                 case ISO_NOT_YET: missing.append(Missing(mechanism: mechanism, reason: Confinement.notYet))
+                case ENOSPC:
+                    // What `unshare` answers where the limit is 0, too; the text of the error speaks of disks.
+                    missing.append(Missing(mechanism: mechanism, reason: "no more of them allowed (sysctl user.max_*_namespaces)"))
                 default: missing.append(Missing(mechanism: mechanism, reason: SystemError(state).description))
                 }
             }

@@ -59,6 +59,11 @@ final class ProcessHandle: @unchecked Sendable {
         return parent > 0 && parent == zygote && host_signal(descriptor, 0, SIGKILL) == 0
     }
 
+    /// Has a worker run on the processors that this thread may use.
+    func shareProcessors() {
+        if child == 0 { _ = host_share_processors(descriptor, zygote) }
+    }
+
     /// How a child has ended, within half a second; nil where it goes on or that cannot be told.
     func ending() -> Zygote.Ending? {
         guard child > 0 else { return nil }

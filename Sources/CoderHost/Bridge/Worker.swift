@@ -1,4 +1,5 @@
 import CCoderPlugin
+import CHostSystem
 import CIsolationWire
 import Glibc
 import ImageModel
@@ -30,6 +31,8 @@ final class Worker: @unchecked Sendable {
     private(set) var confinement: Confinement
     private(set) var isUsable = true
     private(set) var sessions = 0
+    /// The processor that it is bound to, -1 where it is bound to none.
+    private(set) var processor: Int32 = -1
     /// Whether the present session has brought forth a picture or a file.
     private(set) var hasWorked = false
     /// Why it has ended, for whoever asks it again after that.
@@ -102,7 +105,15 @@ final class Worker: @unchecked Sendable {
     var isStillThere: Bool { isUsable && channel.receive(milliseconds: 0) == .nothing }
 
     /// Begins another session; the page is made ready for it.
+    ///
+    /// A worker follows a thread that is bound to a processor: the two never run at the same time, and waking a process on
+    /// another processor takes longer than many a request. A plugin with threads needs more than one.
     func beginSession() {
+        let bound = plugin.threads > 0 ? -1 : host_bound_processor()
+        if bound != processor {
+            process?.shareProcessors()
+            processor = bound
+        }
         sessions += 1
         hasWorked = false
         page.setCancelled(false)

@@ -6,11 +6,16 @@ import Synchronization
 ///
 /// - Parameters:
 ///   - count: `body` is called with 0 ..< count, each once, begun in this order.
-///   - threads: how many at a time; the calling thread is one of them.
-package func sideBySide(_ count: Int, threads: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let work = Work(count, body)
-    let helpers = (1..<max(1, min(count, threads))).compactMap { _ in Helper(work) }
-    work.run()
+///   - threads: how many at a time.
+///   - isBound: Whether each thread is bound to a processor of its own, where there are as many of them.
+package func sideBySide(
+    _ count: Int, threads: Int, isBound: Bool = false, _ body: @escaping @Sendable (Int) -> Void
+) {
+    let isBound = isBound && threads > 1 && threads == processorCount
+    let work = Work(count, isBound: isBound, body)
+    // The calling thread is one of them, unless that would leave it bound.
+    let helpers = ((isBound ? 0 : 1)..<max(1, min(count, threads))).compactMap { _ in Helper(work) }
+    if !isBound || helpers.isEmpty { work.run() }
     for helper in helpers { helper.join() }
 }
 
@@ -23,10 +28,19 @@ private final class Work: Sendable {
     private let count: Int
     private let body: @Sendable (Int) -> Void
     private let next = Atomic<Int>(0)
+    private let isBound: Bool
+    private let bound = Atomic<Int>(0)
 
-    init(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    init(_ count: Int, isBound: Bool, _ body: @escaping @Sendable (Int) -> Void) {
         self.count = count
+        self.isBound = isBound
         self.body = body
+    }
+
+    /// What a helper does.
+    func help() {
+        if isBound { _ = host_bind_processor(Int32(bound.add(1, ordering: .relaxed).oldValue)) }
+        run()
     }
 
     func run() {
@@ -46,7 +60,7 @@ private final class Work: Sendable {
     init?(_ work: Work) {
         let context = unsafe Unmanaged.passRetained(work)
         let thread = unsafe ThreadStack.start(context.toOpaque()) { context in
-            unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().run()
+            unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().help()
             return nil
         }
         guard let thread else {

@@ -1,4 +1,5 @@
 import CCoderPlugin
+import CHostSystem
 import CIsolationWire
 import ImageModel
 import ImageProcessing
@@ -58,8 +59,12 @@ final class IsolatedPlugin: Sendable {
     func lease(_ context: SessionContext) throws(CoderError) -> Worker {
         if case .refused(let status) = quarantine.admit(record, sealed.hash) { throw record.refusal(status) }
         let memory = WorkerMemory(context.limits, threads: threads)
+        let processor = host_bound_processor()
         while let idle = state.withLock({ state in
-            state.idle.lastIndex { $0.memory == memory }.map { state.idle.remove(at: $0) }
+            let index =
+                state.idle.lastIndex { $0.memory == memory && $0.processor == processor }
+                ?? state.idle.lastIndex { $0.memory == memory }
+            return index.map { state.idle.remove(at: $0) }
         }) {
             if idle.isStillThere {
                 idle.beginSession()
@@ -80,7 +85,7 @@ final class IsolatedPlugin: Sendable {
     }
 
     /// Threads that the plugin declares to have at one time, beside the first.
-    private var threads: Int { max(0, record.manifest?.threads ?? 0) }
+    var threads: Int { max(0, record.manifest?.threads ?? 0) }
 
     /// Processes and threads that may be there at one time. Some of them have ended and are not reaped yet: half is reserve.
     private var processLimit: Int { 2 * (min(policy.maxWorkers, 1 << 12) + 2) * (1 + min(threads, 1 << 10)) }

@@ -62,7 +62,8 @@ extension ConvertJob {
                 if verbose { Console.error(printable(outcome.line)) }
             }
         }
-        return batch.run(threads: threads) { [self] index, file throws(CoderError) in
+        // With workers, an image is either here or there, and waking the other side on another processor takes time.
+        return batch.run(threads: threads, isBound: host.configuration.isolation.mode == .require) { [self] index, file throws(CoderError) in
             try convert(file, number: index)
         }
     }

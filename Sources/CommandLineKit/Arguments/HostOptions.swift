@@ -144,10 +144,10 @@ extension ParsedArguments {
     ) -> UsageError {
         let name = member.name
         let example =
-            "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M and G stand for 1024, "
-            + "1024² and 1024³"
+            "\(name)=\(DecodeLimits.default[keyPath: member.path]) is the default; k, M, G and T stand for "
+            + "1024, 1024², 1024³ and 1024⁴"
         if text.isEmpty { return UsageError("--limits \(name)= has no value", hint: example) }
-        let digits = "kKMG".contains(text.last ?? "0") ? text.dropLast() : text[...]
+        let digits = "kKMGT".contains(text.last ?? "0") ? text.dropLast() : text[...]
         if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             return UsageError("--limits \(name)=\(text) is too large", hint: "\(name)=0 is no limit; \(example)")
         }
@@ -166,9 +166,9 @@ extension ParsedArguments {
 
     /// A number with an optional unit of 1024.
     package static func quantity(_ text: String) -> Int? {
-        let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30]
+        let units: [Character: Int] = ["k": 10, "K": 10, "M": 20, "G": 30, "T": 40]
         if let last = text.last, let shift = units[last] {
-            guard let number = Int(text.dropLast()), number >= 0, number < 1 << 30, !text.hasPrefix("+") else {
+            guard let number = Int(text.dropLast()), number >= 0, number <= Int.max >> shift, !text.hasPrefix("+") else {
                 return nil
             }
             return number << shift

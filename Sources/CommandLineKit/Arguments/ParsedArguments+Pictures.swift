@@ -19,7 +19,7 @@ extension ParsedArguments {
     package func byteCount(_ key: String, allowsZero: Bool = false) throws(UsageError) -> Int? {
         guard let text = value(key) else { return nil }
         guard let count = Self.quantity(text), count > 0 || allowsZero else {
-            throw UsageError("\(key) takes a number of bytes (k, M and G are understood), not \"\(text)\"")
+            throw UsageError("\(key) takes a number of bytes (k, M, G and T are understood), not \"\(text)\"")
         }
         return count
     }

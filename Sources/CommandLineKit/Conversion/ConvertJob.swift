@@ -129,9 +129,7 @@ package final class ConvertJob: Sendable {
         // What replaces an input that is still to be read is only safe one after the other; of two inputs for one output
         // it is the first that gets it.
         isOrdered = style.names == nil && arguments.has("--overwrite") || Set(names).count < names.count
-        // With workers, an image is either here or there: a processor per image would be idle half of the time.
-        let usual = processorCount * (host.configuration.isolation.mode == .require ? 2 : 1)
-        threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...256) ?? usual
+        threads = isOrdered ? 1 : try arguments.integer("--jobs", 1...256) ?? processorCount
         budget = MemoryBudget(bytes: try arguments.byteCount("--budget") ?? 512 << 20)
         outputs = Mutex(
             OutputGuard(
@@ -149,7 +147,7 @@ package final class ConvertJob: Sendable {
         OptionSpecification("-v", "--verbose", help: "say what was written"),
         OptionSpecification(
             "-j", "--jobs", value: "N",
-            help: "inputs that are worked on at a time (default: the processors; twice with --isolation require)"),
+            help: "inputs that are worked on at a time (default: the processors)"),
         OptionSpecification(
             "--budget", value: "SIZE",
             help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),

@@ -35,12 +35,15 @@ package final class Batch<Outcome: Sendable>: Sendable {
 
     /// Does all of them; a failure ends nothing but the work on its own input.
     ///
-    /// - Parameter finally: done when nothing is left to do, before it is said how many failed.
+    /// - Parameters:
+    ///   - threads: How many at a time.
+    ///   - isBound: Whether each thread is bound to a processor of its own, where there are as many of them.
+    ///   - finally: done when nothing is left to do, before it is said how many failed.
     package func run(
-        threads: Int, finally: () -> Void = {},
+        threads: Int, isBound: Bool = false, finally: () -> Void = {},
         _ work: @escaping @Sendable (Int, String) throws(CoderError) -> Outcome
     ) -> ExitCode {
-        sideBySide(inputs.count, threads: threads) { [self] index in
+        sideBySide(inputs.count, threads: threads, isBound: isBound) { [self] index in
             if state.withLock({ $0.isPointless }) { return }
             let result = Result { () throws(CoderError) in try work(index, inputs[index]) }
             state.withLock { note(result, of: index, &$0) }

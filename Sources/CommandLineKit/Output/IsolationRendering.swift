@@ -8,7 +8,7 @@ package enum IsolationRendering {
             ("mode", .string(report?.place.rawValue ?? IsolationReport.Place.inProcess.rawValue)),
             ("mechanisms", .array((report?.confinement.inForce ?? []).map { .string($0.rawValue) })),
             ("missing", .array((report?.confinement.missing ?? []).map { .string($0.mechanism.rawValue) })),
-            ("asked", .string((report?.mode ?? .auto).rawValue)),
+            ("asked", report.map { .string($0.mode.rawValue) } ?? .null),
             ("degraded", .bool(report?.isDegraded ?? false)),
             ("reason", .string(report?.reason ?? "the host's own coder")),
         ])

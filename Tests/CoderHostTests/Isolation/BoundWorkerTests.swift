@@ -1,0 +1,54 @@
+import ImageModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CoderHost
+
+/// Workers of threads that are bound to a processor.
+@Suite(.serialized, .enabled(if: processorCount > 1)) struct `A worker of a bound thread` {
+    private static let source = ImageSource(Array("flt!".utf8) + [0, 2, 0, 1, 3] + [1, 2, 3, 4, 5, 6])
+
+    private func processors(of process: String) -> String {
+        let status = readFile("/proc/\(process)/status").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") } ?? ""
+        return String(line.dropFirst("Cpus_allowed_list:".count).drop { $0 == "\t" })
+    }
+
+    @Test func `runs on that processor, and anywhere for a thread that is not bound`() throws {
+        let folder = TemporaryDirectory()
+        let file = "libcoder-b\(UInt16.random(in: 1000...9999)).so"
+        try PluginBuilder.build("faulty/none.c", flags: ["-lm"], into: folder.path, named: file)
+        let host = testHost(
+            folder.path, Repository.products, isolation: IsolationPolicy(.require, reuse: .reuse(9), needed: []))
+        let threads = Mutex<[String]>([])
+        let workers = Mutex<[[String]]>([])
+        sideBySide(processorCount, threads: processorCount, isBound: true) { _ in
+            guard let session = try? host.manager.openSession(Self.source) else { return }
+            threads.withLock { $0.append(processors(of: "thread-self")) }
+            // All sessions are open at one time, until everybody has looked.
+            wait(until: { threads.withLock { $0.count } == processorCount })
+            let seen = processes(named: file).map { processors(of: "\($0)") }
+            workers.withLock { $0.append(seen) }
+            wait(until: { workers.withLock { $0.count } == processorCount })
+            withExtendedLifetime(session) {}
+        }
+        let bound = threads.withLock { $0.sorted() }
+        #expect(Set(bound).count == processorCount)
+        let everywhere = processors(of: "self")
+        // The first is the one that workers are forked from.
+        for seen in workers.withLock({ $0 }) { #expect(seen.first == everywhere && seen.dropFirst().sorted() == bound) }
+        #expect(workers.withLock { $0.count } == processorCount)
+        #expect(processors(of: "thread-self") == everywhere)
+
+        let before = processes(named: file)
+        let session = try host.manager.openSession(Self.source)
+        #expect(processes(named: file) == before)
+        #expect(before.dropFirst().filter { processors(of: "\($0)") == everywhere }.count == 1)
+        withExtendedLifetime(session) {}
+    }
+
+    private func wait(until isDone: () -> Bool) {
+        for _ in 0..<1000 where !isDone() { pause(milliseconds: 10) }
+    }
+}
