@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,15 +85,6 @@ int host_start_thread(uint64_t stack, void *(*body)(void *), void *context, unsi
     }
     pthread_attr_destroy(&attributes);
     return error;
-}
-
-int host_processor_count(void) {
-    cpu_set_t set;
-    /* Of the process: this thread may be bound to one of them. */
-    if (sched_getaffinity(getpid(), sizeof set, &set) != 0) {
-        return (int)sysconf(_SC_NPROCESSORS_ONLN);
-    }
-    return CPU_COUNT(&set);
 }
 
 int host_inotify(void) { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "host_worker.h"
 
+#include "host_processors.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,14 +45,6 @@ int host_socket_pair(int *first, int *second) {
     return 0;
 }
 
-/* Lets a thread that is bound to one processor run wherever its process may; 0 where nothing changes. */
-static int bind_as_process(cpu_set_t *own) {
-    cpu_set_t all;
-    return sched_getaffinity(0, sizeof *own, own) == 0 && CPU_COUNT(own) == 1 &&
-           sched_getaffinity(getpid(), sizeof all, &all) == 0 && !CPU_EQUAL(own, &all) &&
-           sched_setaffinity(0, sizeof all, &all) == 0;
-}
-
 static int start_worker(const char *path, int socket, int guardian, int group, int *handle) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -83,12 +77,9 @@ static int start_worker(const char *path, int socket, int guardian, int group, i
     char *arguments[] = {"coderhost-worker", NULL};
     char *environment[] = {NULL};
     pid_t process = -1;
-    cpu_set_t own;
-    int is_bound = bind_as_process(&own);
+    host_lift_binding(1);
     failure = posix_spawn(&process, path, &actions, &attributes, arguments, environment);
-    if (is_bound) {
-        sched_setaffinity(0, sizeof own, &own);
-    }
+    host_lift_binding(0);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (failure != 0) {
@@ -168,68 +159,36 @@ static int parent_by_number(int process) {
     return behind && sscanf(behind + 1, " %c %d", &state, &found) == 2 ? found : 0;
 }
 
-int host_parent(int handle) {
+/* The parent of the process behind a descriptor, and its own number. */
+static int identify(int handle, int *process) {
     struct process_info info;
     memset(&info, 0, sizeof info);
     if (ioctl(handle, GET_PROCESS_INFO, &info) == 0) {
+        *process = (int)info.process;
         return (int)info.parent;
     }
     if (errno == ESRCH) {
         return HOST_HAS_ENDED;
     }
-    int process = process_behind(handle);
-    if (process <= 0) {
-        return process;
+    *process = process_behind(handle);
+    if (*process <= 0) {
+        return *process;
     }
-    int found = parent_by_number(process);
+    int found = parent_by_number(*process);
     /* A number may be given to another process; as long as the descriptor still has it, it was not. */
     int again = process_behind(handle);
-    return again == process ? found : again;
+    return again == *process ? found : again;
 }
 
-/* Likewise, where its parent is the one that is expected. */
-static int child_behind(int handle, int parent) {
-    if (host_parent(handle) != parent) {
-        return 0;
-    }
-    int process = process_behind(handle);
-    return process > 0 ? process : 0;
-}
-
-int host_bound_processor(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) != 1) {
-        return -1;
-    }
-    for (int processor = 0; processor < CPU_SETSIZE; processor++) {
-        if (CPU_ISSET(processor, &set)) {
-            return processor;
-        }
-    }
-    return -1;
-}
-
-int host_bind_processor(int index) {
-    cpu_set_t all;
-    if (sched_getaffinity(getpid(), sizeof all, &all) != 0) {
-        return -1;
-    }
-    for (int processor = 0; processor < CPU_SETSIZE; processor++) {
-        if (CPU_ISSET(processor, &all) && index-- == 0) {
-            cpu_set_t one;
-            CPU_ZERO(&one);
-            CPU_SET(processor, &one);
-            return sched_setaffinity(0, sizeof one, &one);
-        }
-    }
-    errno = EINVAL;
-    return -1;
+int host_parent(int handle) {
+    int process;
+    return identify(handle, &process);
 }
 
 int host_share_processors(int handle, int parent) {
     cpu_set_t set;
-    int process = child_behind(handle, parent);
-    if (process == 0 || sched_getaffinity(0, sizeof set, &set) != 0) {
+    int process = 0;
+    if (identify(handle, &process) != parent || process <= 0 || sched_getaffinity(0, sizeof set, &set) != 0) {
         return -1;
     }
     return sched_setaffinity(process, sizeof set, &set);

@@ -150,9 +150,12 @@ void confine_end_of_loading(int memory_too) {
     }
 }
 
-void confine_worker_limits(uint64_t data_bytes, uint32_t cpu_seconds) {
+void confine_worker_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_seconds) {
     if (data_bytes > 0) {
         limit(RLIMIT_DATA, data_bytes, data_bytes);
+    }
+    if (address_bytes > 0) {
+        limit(RLIMIT_AS, address_bytes, address_bytes);
     }
     if (cpu_seconds > 0) {
         /* A plugin may catch the signal of the soft limit; the hard one ends it. */

@@ -32,7 +32,7 @@ int confine_kernel_is(int major, int minor);
 void confine_end_of_loading(int memory_too);
 
 /* Limits for a worker, soft and hard: 0 = none. */
-void confine_worker_limits(uint64_t data_bytes, uint32_t cpu_seconds);
+void confine_worker_limits(uint64_t data_bytes, uint64_t address_bytes, uint32_t cpu_seconds);
 
 /*
  * Reading below `folders` (each ended by a NUL, `length` bytes altogether) and of one descriptor's file, and no other

@@ -150,10 +150,9 @@ static const int always[] = {
     __NR_brk, __NR_sched_yield, __NR_clock_gettime, __NR_clock_getres, __NR_nanosleep, __NR_clock_nanosleep,
     __NR_gettimeofday, __NR_time, __NR_times, __NR_getrusage, __NR_getrandom, __NR_rt_sigaction, __NR_rt_sigprocmask,
     __NR_rt_sigreturn, __NR_rt_sigpending, __NR_rt_sigsuspend, __NR_rt_sigtimedwait, __NR_sigaltstack, __NR_rseq,
-    __NR_set_robust_list, __NR_get_robust_list, __NR_membarrier, __NR_exit, __NR_exit_group, __NR_getpid, __NR_gettid,
-    __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid, __NR_sched_getaffinity,
-    __NR_sched_getscheduler, __NR_sched_getparam, __NR_sched_get_priority_max, __NR_sched_get_priority_min,
-    __NR_getpriority, __NR_getcpu, __NR_getrlimit, __NR_uname, __NR_sysinfo, __NR_poll, __NR_ppoll,
+    __NR_set_robust_list, __NR_membarrier, __NR_exit, __NR_exit_group, __NR_getpid, __NR_gettid,
+    __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid, __NR_sched_get_priority_max,
+    __NR_sched_get_priority_min, __NR_getcpu, __NR_getrlimit, __NR_uname, __NR_sysinfo, __NR_poll, __NR_ppoll,
     __NR_restart_syscall, __NR_close, __NR_fstat, __NR_lseek, __NR_writev, __NR_readv, __NR_preadv, __NR_mincore,
     __NR_futex_waitv, __NR_futex_wake, __NR_futex_wait, __NR_futex_requeue,
 };
@@ -190,6 +189,23 @@ static const int forking[] = {
     /* The loader asks for many files that are not there, and the way through the guardian is long. They open nothing. */
     __NR_newfstatat, __NR_statx, __NR_alarm,
 };
+
+/*
+ * What a thread may ask about itself, which is number 0. Any other number would tell whether a process exists. For the C
+ * library, a kernel without the call is no reason to fail.
+ */
+static void on_questions(void) {
+    static const struct {
+        int call;
+        int number; /* the argument that names whom it is about */
+    } questions[] = {
+        {__NR_sched_getaffinity, 0}, {__NR_sched_getscheduler, 0}, {__NR_sched_getparam, 0},
+        {__NR_get_robust_list, 0},   {__NR_getpriority, 1},
+    };
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        on_call_with_value(questions[i].call, questions[i].number, 0, ALLOW, REFUSE(ENOSYS));
+    }
+}
 
 /* Opening is for reading only: a descriptor for writing, or a new file, is refused before the guardian is asked. */
 static void on_open(int call, int flags_argument, uint32_t action) {
@@ -252,6 +268,7 @@ static void write_loading(int can_ask, int may_start_threads) {
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
         on_call(always[i], ALLOW);
     }
+    on_questions();
     for (size_t i = 0; i < sizeof forking / sizeof forking[0]; i++) {
         on_call(forking[i], ALLOW);
     }
@@ -344,6 +361,7 @@ void filter_seal(int may_start_threads, int record) {
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
         on_call(always[i], ALLOW);
     }
+    on_questions();
     /* No code that was not there when the plugin was loaded. */
     uint32_t quiet = record ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO;
     unsigned short start = open_call(__NR_mmap);

@@ -12,6 +12,7 @@
 
 #include "calls.h"
 #include "confinement.h"
+#include "worker_exit.h"
 
 /* include/uapi/linux/mount.h, in the versions that the build machine need not have; since Linux 5.12. */
 #ifndef OPEN_TREE_CLONE
@@ -99,7 +100,7 @@ static int show(int root, const char *path, int tree) {
                : -1;
 }
 
-#define TREE_LIMIT 600 /* the host follows 512 libraries at most */
+#define TREE_LIMIT 600 /* the host names 512 paths at most */
 static struct {
     const char *path;
     int         tree;
@@ -108,13 +109,20 @@ static size_t shown_count;
 
 /* What is not there is not shown; a path that is not absolute cannot be. */
 static void take(const char *path) {
-    if (path[0] != '/' || path[1] == '\0' || shown_count == TREE_LIMIT) {
+    if (path[0] != '/' || path[1] == '\0') {
         return;
+    }
+    if (shown_count == TREE_LIMIT) {
+        worker_exit(EXIT_RESOURCES);
     }
     int tree = (int)syscall(__NR_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | O_CLOEXEC);
     if (tree < 0 && errno == EINVAL) {
         /* What is mounted below it is locked to it. */
         tree = (int)syscall(__NR_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | AT_RECURSIVE | O_CLOEXEC);
+    }
+    if (tree < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+        /* A plugin whose libraries are hidden would seem to lack them. */
+        worker_exit(EXIT_RESOURCES);
     }
     if (tree >= 0) {
         shown[shown_count].path = path;

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "session.h"
+#include "worker_exit.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -76,7 +77,7 @@ void source_open(const iso_open *open, int descriptor) {
             int populate = open->source_kind == CPI_SOURCE_MEMORY ? MAP_POPULATE : 0;
             void *memory = mmap(NULL, open->capacity, PROT_READ, MAP_SHARED | populate, descriptor, 0);
             if (memory == MAP_FAILED) {
-                wire_malformed();
+                worker_exit(EXIT_RESOURCES);
             }
             input.memory = memory;
             input.mapped = open->capacity;

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "session.h"
+#include "worker_exit.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -69,7 +70,7 @@ static uint8_t *map(wire_message *message, const iso_surface *wanted) {
         memory = mmap(NULL, wanted->map_bytes, PROT_READ, MAP_SHARED, descriptor, 0);
     }
     if (memory == MAP_FAILED) {
-        wire_malformed();
+        worker_exit(EXIT_RESOURCES);
     }
     message->descriptors[0] = descriptor; /* closed with the message */
     kept[place].id = wanted->id;

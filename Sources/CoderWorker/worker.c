@@ -85,7 +85,8 @@ _Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int re
     }
     close_from(ISO_CONTROL_DESCRIPTOR + 1);
     /* The guardian has set the limit of memory, before the fork; from within it cannot be changed. */
-    confine_worker_limits(guardian_holds ? 0 : limits->data_bytes, limits->cpu_seconds);
+    confine_worker_limits(guardian_holds ? 0 : limits->data_bytes, guardian_holds ? 0 : limits->address_bytes,
+                          limits->cpu_seconds);
     violation_record(record ? shared_page : NULL);
     violation_context(0, 0, 0);
     filter_seal(limits->threads != 0, record);

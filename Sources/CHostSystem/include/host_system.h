@@ -32,9 +32,6 @@ uint64_t host_raise_stack_limit(uint64_t wanted);
 int host_start_thread(uint64_t stack, void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nullable context,
                       unsigned long *_Nonnull thread);
 
-/* The processors that this process may use. The corresponding function is `sched_getaffinity`. */
-int host_processor_count(void);
-
 /* A non-blocking inotify descriptor. The corresponding function is `inotify_init1`; -1 on failure. */
 int host_inotify(void);
 

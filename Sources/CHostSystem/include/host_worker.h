@@ -30,12 +30,6 @@ int host_has_ended(int handle, int milliseconds);
 int host_parent(int handle);
 #define HOST_HAS_ENDED (-1)
 
-/* The processor that this thread is bound to; -1 where it may run on several. */
-int host_bound_processor(void);
-
-/* Binds this thread to the processor with an index in those that this process may use. */
-int host_bind_processor(int index);
-
 /* Has the process behind a pidfd run where this thread may; only a child of `parent`. */
 int host_share_processors(int handle, int parent);
 

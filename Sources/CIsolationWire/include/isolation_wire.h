@@ -191,10 +191,11 @@ typedef struct iso_coder {
 
 /* Descriptors: the session socket, the shared page. */
 typedef struct iso_fork {
-    uint64_t worker;      /* repeated in ISO_FORKED and ISO_ENDED */
-    uint64_t data_bytes;  /* RLIMIT_DATA; 0 = none                */
-    uint32_t cpu_seconds; /* RLIMIT_CPU; 0 = none                 */
-    uint32_t threads;     /* 1: it may start threads              */
+    uint64_t worker;        /* repeated in ISO_FORKED and ISO_ENDED                               */
+    uint64_t data_bytes;    /* RLIMIT_DATA and RLIMIT_AS; 0 = none. The worker sets them itself   */
+    uint64_t address_bytes; /* only where the guardian does not hold the seal (see iso_seal)      */
+    uint32_t cpu_seconds;   /* RLIMIT_CPU; 0 = none                                               */
+    uint32_t threads;       /* 1: it may start threads                                            */
 } iso_fork;
 
 /* Descriptor: a pidfd, where the kernel has them. */
@@ -354,7 +355,7 @@ typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the fram
 #define ISO_FORMAT_LIMIT 32 /* the host asks for no more */
 typedef struct iso_formats {
     uint32_t         count, reserved;
-    cpi_pixel_format items[ISO_FORMAT_LIMIT];
+    cpi_format_offer items[ISO_FORMAT_LIMIT];
 } iso_formats;
 
 /* The beginning of every ISO_REPLY. */

@@ -28,10 +28,12 @@ struct ControlGroupFolder: Sendable, Hashable {
         return File(descriptor: descriptor)
     }
 
-    /// Makes a group within this one; one that is there already is as good.
-    func makeChild(_ name: String) throws(SystemError) -> ControlGroupFolder {
+    /// Makes a group within this one.
+    ///
+    /// - Parameter orFind: Whether one that is there already is as good.
+    func makeChild(_ name: String, orFind: Bool = false) throws(SystemError) -> ControlGroupFolder {
         let child = ControlGroupFolder(path: "\(path)/\(name)")
-        if unsafe mkdir(child.path, 0o755) != 0, errno != EEXIST { throw .last }
+        if unsafe mkdir(child.path, 0o755) != 0, !orFind || errno != EEXIST { throw .last }
         return child
     }
 

@@ -85,8 +85,9 @@ extension Confinement {
                 case ISO_IN_FORCE: inForce.append(mechanism)
                 case ISO_NOT_YET: missing.append(Missing(mechanism: mechanism, reason: Confinement.notYet))
                 case ENOSPC:
-                    // What `unshare` answers where the limit is 0, too; the text of the error speaks of disks.
-                    missing.append(Missing(mechanism: mechanism, reason: "no more of them allowed (sysctl user.max_*_namespaces)"))
+                    // The system's own text speaks of disks.
+                    let reason = "the limit of namespaces is reached (sysctl user.max_*_namespaces)"
+                    missing.append(Missing(mechanism: mechanism, reason: reason))
                 default: missing.append(Missing(mechanism: mechanism, reason: SystemError(state).description))
                 }
             }

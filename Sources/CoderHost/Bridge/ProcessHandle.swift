@@ -64,10 +64,12 @@ final class ProcessHandle: @unchecked Sendable {
         if child == 0 { _ = host_share_processors(descriptor, zygote) }
     }
 
-    /// How a child has ended, within half a second; nil where it goes on or that cannot be told.
+    /// How a child has ended, within five seconds; nil where it goes on or that cannot be told.
+    ///
+    /// The guardian ends with its zygote, but on a machine without time to spare not at once.
     func ending() -> Zygote.Ending? {
         guard child > 0 else { return nil }
-        let status = host_ending(child, 500)
+        let status = host_ending(child, 5000)
         if status < 0 { return nil }
         return status > 128 ? .signal(status - 128) : .exit(status)
     }

@@ -58,6 +58,9 @@ import Synchronization
         if let block { close(block.descriptor) }
     }
 
+    /// The bytes of all buffers that somebody holds, or that wait for the next image.
+    var byteCount: Int { table.blocks.withLock { $0.values.reduce(0) { $0 + $1.bytes } } }
+
     /// The memory of a buffer that came from here; nil for any other.
     func block(of buffer: PixelBuffer) -> Block? {
         let address = unsafe buffer.withUnsafeMutableBytes { UInt(bitPattern: $0.baseAddress!) }

@@ -28,6 +28,8 @@ final class Worker: @unchecked Sendable {
     private let process: ProcessHandle?
     /// The limits that it was forked with.
     let memory: WorkerMemory
+    /// How often its control group was out of memory before it was forked.
+    private let shortages: Int
     private(set) var confinement: Confinement
     private(set) var isUsable = true
     private(set) var sessions = 0
@@ -61,6 +63,7 @@ final class Worker: @unchecked Sendable {
         self.process = process
         self.memory = memory
         confinement = zygote.confinement
+        shortages = zygote.shortages
     }
 
     deinit {
@@ -312,7 +315,7 @@ final class Worker: @unchecked Sendable {
                 "the plugin tried to start a thread or a process while \(phase.text), which the sandbox forbids"
             error.hint = "threads have to be declared in its manifest (isolation.threads)"
             plugin.failed(.violation, during: phase.kind)
-        case .signal(SIGKILL) where zygote.hasRunOutOfMemory():
+        case .signal(SIGKILL) where zygote.shortages > shortages:
             error = CoderError(
                 .limitExceeded, "the plugin took more memory than all its workers together may have",
                 hint: "raise the memory limit (--limits memory=BYTES) if the file is trusted")
@@ -321,6 +324,11 @@ final class Worker: @unchecked Sendable {
             error.message = "the plugin's worker was killed while \(phase.text)"
             error.hint = "the system may be short of memory; try again"
             error.isPassing = true
+        case .exit(Int32(ISO_EXIT_RESOURCES)) where Machine.refusesMemory, .signal(SIGABRT) where Machine.refusesMemory:
+            // So end libraries, and the worker, that get no memory: no fault of the plugin where that is to be expected.
+            error = CoderError(
+                .outOfMemory, "the plugin \(ending.text) while \(phase.text), and this process may be refused memory",
+                hint: "raise the limits of this process (ulimit -v, ulimit -d), or free memory")
         default: plugin.failed(.crash, during: phase.kind)
         }
         failure = error
@@ -344,7 +352,8 @@ struct WorkerPhase: Sendable, Hashable {
             switch Int32(type) {
             case ISO_LOAD: "it was loaded"
             case ISO_READY, ISO_FORK: "it was made ready"
-            case ISO_OPEN_DECODER, ISO_OPEN_ENCODER: "a session was opened"
+            case ISO_OPEN_DECODER: "it opened the image or read its header"
+            case ISO_OPEN_ENCODER: "a session was opened"
             case ISO_READ_HEADER: "it read the header"
             case ISO_BLOB: "it read metadata"
             case ISO_NEXT_FRAME, ISO_SEEK_FRAME: "it looked for a frame"

@@ -7,11 +7,11 @@ import Synchronization
 /// - Parameters:
 ///   - count: `body` is called with 0 ..< count, each once, begun in this order.
 ///   - threads: how many at a time.
-///   - isBound: Whether each thread is bound to a processor of its own, where there are as many of them.
+///   - isBound: Whether each thread is bound to a processor of its own, where there is one for each and work for all.
 package func sideBySide(
     _ count: Int, threads: Int, isBound: Bool = false, _ body: @escaping @Sendable (Int) -> Void
 ) {
-    let isBound = isBound && threads > 1 && threads == processorCount
+    let isBound = isBound && threads > 1 && threads == processorCount && count >= threads
     let work = Work(count, isBound: isBound, body)
     // The calling thread is one of them, unless that would leave it bound.
     let helpers = ((isBound ? 0 : 1)..<max(1, min(count, threads))).compactMap { _ in Helper(work) }
@@ -19,7 +19,7 @@ package func sideBySide(
     for helper in helpers { helper.join() }
 }
 
-/// The processors that this process may use.
+/// The processors that the calling thread may use, whether it is bound to one of them or not.
 package var processorCount: Int {
     max(1, Int(host_processor_count()))
 }

@@ -40,9 +40,15 @@ final class LibraryResolver {
             _ = missing(image, parentFolder(record.path), neededBy: nil, &visited, &paths)
         }
         let files = Set(paths.flatMap { Self.chain($0) + [resolvedPath($0) ?? $0] }).filter { path in
-            path.hasPrefix("/") && !Self.isStandard(path) && !Self.systemFolders.contains { path.hasPrefix($0) }
+            path.hasPrefix("/") && !Self.isStandard(path) && !Self.isOfSystem(path)
         }
-        return Self.standardFolders + ["/etc/ld.so.cache"] + files.sorted()
+        return Self.standardFolders + files.sorted()
+    }
+
+    /// A path may be spelled in many ways, such as `/./proc/…`: where it leads to counts.
+    private static func isOfSystem(_ path: String) -> Bool {
+        let real = resolvedPath(path) ?? path
+        return systemFolders.contains { path.hasPrefix($0) || real.hasPrefix($0) }
     }
 
     /// File systems with no libraries, but with secrets of the process.

@@ -94,7 +94,7 @@ public struct PluginManifest: Sendable, Hashable {
     public var threads: Int
     /// Whether the plugin asks often enough whether to go on; false where one call of a library may take seconds.
     public var isInterruptible: Bool
-    /// Whether it answers with an error where memory cannot be had; others end the process.
+    /// Whether the plugin returns an error when an allocation fails. False: one of its libraries aborts the process.
     public var survivesShortage: Bool
     public var libraries: [Library]
     public var coders: [Coder]

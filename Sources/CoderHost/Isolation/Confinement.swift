@@ -67,7 +67,7 @@ public struct Confinement: Sendable, Hashable {
     public enum ControlGroup: Sendable, Hashable {
         /// Memory and processes are limited by the group with this path.
         case inForce(String)
-        /// There is none, and why.
+        /// No group; the reason.
         case none(String)
     }
 

@@ -38,14 +38,25 @@ final class ControlGroups: Sendable {
         switch place {
         case .none(let why): return .failure(WorkerGroup.Unavailable(reason: why))
         case .folder(let parent):
-            let number = Self.nextNumber.add(1, ordering: .relaxed).oldValue
             do throws(SystemError) {
-                return .success(
-                    try WorkerGroup(parent.makeChild("\(Self.stem)\(getpid())-\(number)"), processes: processes))
+                return .success(try WorkerGroup(Self.makeChild(of: parent), processes: processes))
             } catch {
                 return .failure(WorkerGroup.Unavailable(reason: "no group can be made in \(parent.path): \(error)"))
             }
         }
+    }
+
+    /// A group of its own: one that is there belongs to another host, whose process has the same number elsewhere.
+    private static func makeChild(of parent: ControlGroupFolder) throws(SystemError) -> ControlGroupFolder {
+        for _ in 0..<100 {
+            let number = nextNumber.add(1, ordering: .relaxed).oldValue
+            do throws(SystemError) {
+                return try parent.makeChild("\(stem)\(getpid())-\(number)")
+            } catch {
+                guard error.code == EEXIST else { throw error }
+            }
+        }
+        throw SystemError(EEXIST)
     }
 
     private static let stem = "coderhost-"
@@ -103,7 +114,7 @@ final class ControlGroups: Sendable {
                 return .none("other processes run in the group \(own.path), too")
             }
             do throws(SystemError) {
-                try own.makeChild(ownName).write("\(process)", to: "cgroup.procs")
+                try own.makeChild(ownName, orFind: true).write("\(process)", to: "cgroup.procs")
             } catch {
                 return .none("this process cannot leave the group \(own.path): \(error)")
             }

@@ -151,11 +151,15 @@ final class IsolatedPlugin: Sendable {
 
     private func start(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         let isCopy = sealed.path != record.path
+        let readable = LibraryResolver().readable(for: record)
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
-            readable: LibraryResolver().readable(for: record), idleSeconds: policy.idleSeconds,
+            readable: readable, idleSeconds: policy.idleSeconds,
             records: policy.recordsRefusals, threads: threads,
             needed: policy.mode == .require ? policy.needed : [])
+        guard readable.count <= Self.maxPaths, message.message.count <= WorkerChannel.bodyLimit else {
+            throw .failed(unpreparable("it needs \(readable.count) libraries by names too long or too many"))
+        }
         do throws(ZygoteFailure) {
             let zygote = try Zygote(program, message, groups.make(processes: processLimit), sandbox, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(record.refusal(error.status)) }
@@ -174,12 +178,36 @@ final class IsolatedPlugin: Sendable {
                         .pluginCrashed, "\(record.fileName) cannot be used: \(how)",
                         hint: "remove it, or replace it by a build that works"))
             case .absent(let why):
-                sandbox.note(.absent(why))
-                throw error
+                // What the worker was told comes from the plugin's file: only a probe without it judges the system.
+                if let absence = absenceOfSandbox() {
+                    sandbox.note(.absent(absence))
+                    throw .absent(absence)
+                }
+                throw .failed(unpreparable(why))
             default: throw error
             }
         }
     }
+
+    /// Why no process can be confined here, found out without the plugin; nil where one can, or that cannot be told.
+    private func absenceOfSandbox() -> String? {
+        do throws(ZygoteFailure) {
+            _ = try Zygote(program, nil, .failure(WorkerGroup.Unavailable(reason: "a probe has none")), sandbox)
+        } catch {
+            if case .absent(let why) = error { return why }
+        }
+        return nil
+    }
+
+    /// No worker can be made ready for this file, although one can for others.
+    private func unpreparable(_ why: String) -> CoderError {
+        CoderError(
+            .pluginRefused, "no worker can be made ready for \(record.fileName): \(why)",
+            hint: "look at the libraries that it names (readelf -d \(record.path)), or remove it")
+    }
+
+    /// Paths that a private root has room for.
+    private static let maxPaths = 512
 
     /// Remembers that the plugin does not work.
     private func keep(_ refusal: PluginRefusal) -> ZygoteFailure {
@@ -215,7 +243,7 @@ final class IsolatedPlugin: Sendable {
         case .shortage(let why):
             CoderError(
                 .isolationUnavailable, "no sandbox: \(why)",
-                hint: "raise what this process may have (ulimit -n, ulimit -u, ulimit -v), or try again later")
+                hint: "raise the limits of this process (ulimit -n, ulimit -u, ulimit -v), or try again later")
         case .crashed(let how, _): misbehaved(how)
         case .refused(let loaded): record.refusal(Self.refusal(loaded, record).status)
         case .gone: misbehaved("its process ended twice")

@@ -105,6 +105,15 @@ final class Isolation: Sendable {
     /// - Throws: `.isolationUnavailable`.
     func program() throws(CoderError) -> String {
         if let named = policy.workerPath { return named }
+        if let named = trustedEnvironment("CODERHOST_WORKER") {
+            // A mistake in it is none of the system's: it never lets a plugin into this process.
+            guard named.hasPrefix("/"), FileStatus.of(named)?.isRegular == true else {
+                throw CoderError(
+                    .isolationUnavailable, "CODERHOST_WORKER names \(named), which is not the absolute path of a file",
+                    hint: "correct it, or unset it to use the worker that came with coderhost")
+            }
+            return named
+        }
         let found = worker.withLock { worker in
             if worker == nil {
                 worker = IsolationPolicy.workerCandidates().first { FileStatus.of($0)?.isRegular == true }

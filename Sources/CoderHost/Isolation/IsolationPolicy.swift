@@ -50,10 +50,9 @@ public struct IsolationPolicy: Sendable, Hashable {
         self.workerPath = workerPath
     }
 
-    /// Where the worker's program is looked for.
+    /// Where the worker's program is looked for, unless `CODERHOST_WORKER` names it.
     static func workerCandidates() -> [String] {
         var result: [String] = []
-        if let named = trustedEnvironment("CODERHOST_WORKER"), named.hasPrefix("/") { result.append(named) }
         if let place = ProcessImage.place {
             result.append("\(place.prefix)/libexec/coderhost/coderhost-worker")
             result.append("\(place.folder)/coderhost-worker")

@@ -15,8 +15,6 @@ final class WorkerGroup: Sendable {
         var granted: Int?
         /// What the group was limited to last.
         var limit = WorkerGroup.loadingBytes
-        /// How often the kernel has ended a process of the group that was noticed.
-        var killed = 0
     }
 
     private let folder: ControlGroupFolder
@@ -60,13 +58,18 @@ final class WorkerGroup: Sendable {
     ///
     /// The limit is never lowered: a worker that has ended may not have given back everything yet, and the kernel would
     /// end another one for that.
-    func admit(_ memory: WorkerMemory) {
+    /// - Parameter kept: the bytes of images that the host still holds; the kernel counts those that a worker wrote first.
+    func admit(_ memory: WorkerMemory, kept: Int) {
         state.withLock { state in
             state.granted = memory.groupBytes == 0 ? nil : state.granted.map { $0 + memory.groupBytes }
-            let wanted = state.granted.map { $0 + Self.loadingBytes } ?? Int.max
+            let wanted = state.granted.map { $0 + Self.loadingBytes + kept } ?? Int.max
             guard wanted > state.limit else { return }
-            state.limit = wanted
-            try? folder.write(wanted == Int.max ? "max" : "\(wanted)", to: "memory.max")
+            do throws(SystemError) {
+                try folder.write(wanted == Int.max ? "max" : "\(wanted)", to: "memory.max")
+                state.limit = wanted
+            } catch {
+                // The next worker tries again.
+            }
         }
     }
 
@@ -75,14 +78,13 @@ final class WorkerGroup: Sendable {
         state.withLock { state in state.granted = state.granted.map { max(0, $0 - memory.groupBytes) } }
     }
 
-    /// Whether the kernel has ended a process for want of memory since this was asked last.
-    func hasRunOut() -> Bool {
-        let line = folder.read("memory.events")?.split(separator: "\n").first { $0.hasPrefix("oom_kill ") }
-        let count = line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
-        return state.withLock { state in
-            defer { state.killed = count }
-            return count > state.killed
-        }
+    /// How often the processes have wanted more than the limit of the group.
+    ///
+    /// Not `oom_kill`, which also counts those that were ended because the whole system, or a group around this one, was out
+    /// of memory.
+    var shortages: Int {
+        let line = folder.read("memory.events")?.split(separator: "\n").first { $0.hasPrefix("oom ") }
+        return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
     }
 }
 

@@ -202,9 +202,10 @@ final class Zygote: Sendable {
         var request = iso_fork()
         request.worker = number
         request.data_bytes = UInt64(clamping: memory.dataBytes)
+        request.address_bytes = UInt64(clamping: memory.addressBytes)
         request.cpu_seconds = UInt32(clamping: seconds)
         request.threads = threads || isAlone ? 1 : 0
-        process.group?.admit(memory)
+        if let group = process.group { group.admit(memory, kept: plugin.surfaces.byteCount) }
         do throws(ZygoteFailure) {
             return isAlone
                 ? try become(request, plugin, page, memory) : try fork(request, plugin, page, memory, context)
@@ -336,8 +337,8 @@ final class Zygote: Sendable {
         return true
     }
 
-    /// Whether the kernel has ended one of its processes because the group had no memory left.
-    func hasRunOutOfMemory() -> Bool { process.group?.hasRunOut() == true }
+    /// How often its control group was out of memory.
+    var shortages: Int { process.group?.shortages ?? 0 }
 
     /// Takes back the memory that a worker was granted.
     func dismiss(_ memory: WorkerMemory) { process.group?.dismiss(memory) }
@@ -349,7 +350,8 @@ final class Zygote: Sendable {
             return state.withLock { $0.guardian.violation() }.map { .violation($0) } ?? .unknown
         }
         return state.withLock { state in
-            let end = monotonicNow() + 500_000_000
+            // A zygote can keep its report back; a machine without time to spare needs a while for it.
+            let end = monotonicNow() + 2_000_000_000
             while true {
                 if let known = state.endings.removeValue(forKey: worker.number) { return known }
                 // Its workers end with it.

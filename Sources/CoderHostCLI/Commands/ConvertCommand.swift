@@ -62,8 +62,9 @@ extension ConvertJob {
                 if verbose { Console.error(printable(outcome.line)) }
             }
         }
-        // With workers, an image is either here or there, and waking the other side on another processor takes time.
-        return batch.run(threads: threads, isBound: host.configuration.isolation.mode == .require) { [self] index, file throws(CoderError) in
+        // Host and worker never run at the same time; on one processor the wake-up is cheaper.
+        let isBound = host.configuration.isolation.mode == .require
+        return batch.run(threads: threads, isBound: isBound) { [self] index, file throws(CoderError) in
             try convert(file, number: index)
         }
     }

@@ -29,7 +29,8 @@ struct DoctorIsolation {
         switch outcome {
         case .failure(let error):
             return [
-                "Plugins cannot be isolated here: \(error.message)", "  try: \(error.hint ?? "install coderhost-worker again")", "",
+                "Plugins cannot be isolated here: \(error.message)",
+                "  try: \(error.hint ?? "install coderhost-worker again")", "",
                 "auto: everything runs inside this process; results say so. require: nothing is decoded.",
             ]
         case .success(let confinement):

@@ -14,6 +14,17 @@ enum Resources {
     /// A connection, a look-up of its name, an entry of the cache, an output, and a worker with its memory.
     private static let each = 8
 
+    /// What the threads and their heaps reserve: with less, the queues of tasks wait for ever for a thread.
+    private static let addressSpace: UInt64 = 450 << 20
+
+    private static func addressSpaceLimit() -> UInt64? {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
+            return nil
+        }
+        return UInt64(limit.rlim_cur)
+    }
+
     /// How many transfers there is room for; says so where they are fewer than are wanted.
     ///
     /// - Throws: UsageError with 71 or 69.
@@ -32,6 +43,11 @@ enum Resources {
             throw UsageError(
                 "/proc/self cannot be read, which the network needs", hint: "mount -t proc proc /proc",
                 exit: .unavailable)
+        }
+        if let limit = addressSpaceLimit(), limit < addressSpace {
+            throw UsageError(
+                "this process may use \(limit >> 20) MiB of addresses, and the network needs \(addressSpace >> 20) MiB",
+                hint: "ulimit -v unlimited, or at least \(addressSpace >> 10)", exit: .outOfMemory)
         }
         let possible = min(jobs, (free - base) / each)
         if possible < jobs {

@@ -9,6 +9,7 @@ import ImageModel
     /// Why the library was stopped; nil while it was not.
     public private(set) var error: CoderError?
 
+    /// - Parameter host: The services of the session; asked at every poll.
     public init(_ host: HostServices) { self.host = host }
 
     /// Answers 1 when the work shall stop, else 0.
@@ -23,6 +24,6 @@ import ImageModel
         }
     }
 
-    /// What `callback` takes.
+    /// The argument for `callback`.
     public var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 }

@@ -37,7 +37,7 @@ package final class Batch<Outcome: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - threads: How many at a time.
-    ///   - isBound: Whether each thread is bound to a processor of its own, where there are as many of them.
+    ///   - isBound: Whether each thread is bound to a processor of its own, where there is one for each and work for all.
     ///   - finally: done when nothing is left to do, before it is said how many failed.
     package func run(
         threads: Int, isBound: Bool = false, finally: () -> Void = {},

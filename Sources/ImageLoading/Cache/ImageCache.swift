@@ -48,7 +48,7 @@ public final class ImageCache: ImageCaching {
         self.coders = coders
         settings = Mutex(configuration)
         diskLine = AdmissionQueue(limit: configuration.maxDiskAccesses)
-        decodeLine = AdmissionQueue(limit: configuration.maxDecodes ?? Machine.processorCount)
+        decodeLine = AdmissionQueue(limit: configuration.maxDecodes ?? processorCount)
     }
 
     /// May be changed at any time; what the two caches may keep counts at once, parts that were made stay.
@@ -58,7 +58,7 @@ public final class ImageCache: ImageCaching {
             settings.withLock { $0 = newValue }
             diskLine.limit = newValue.maxDiskAccesses
             (disk as? DiskCache)?.configuration = newValue.disk
-            decodeLine.limit = newValue.maxDecodes ?? Machine.processorCount
+            decodeLine.limit = newValue.maxDecodes ?? processorCount
             (memory as? MemoryCache)?.configuration = newValue.memory
             if !newValue.keepsImagesInMemory { memory.removeAll() }
         }

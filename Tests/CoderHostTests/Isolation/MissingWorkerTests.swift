@@ -41,4 +41,34 @@ import Testing
         let error = #expect(throws: CoderError.self) { try decode(Self.other, host) }
         #expect(error?.code == .isolationUnavailable)
     }
+
+    @Test func `for one plugin alone keeps that plugin out`() throws {
+        let folder = TemporaryDirectory()
+        // Ends once, as it does for a file that it cannot prepare.
+        let script = "#!/bin/sh\n/bin/mkdir '\(folder.file("met"))' 2>/dev/null && exit 65\nexec '\(Repository.worker)'\n"
+        _ = folder.write(Array(script.utf8), to: "worker")
+        try shell("chmod", "755", folder.file("worker"))
+        let host = try host(folder)
+        let error = #expect(throws: CoderError.self) { try decode(Self.picture, host) }
+        #expect(error?.code == .pluginRefused)
+        #expect(error?.message.contains("no worker can be made ready for libcoder-own.so") == true, "\(error as Any)")
+        // Others have their workers.
+        #expect(try decode(Self.other, host)?.place == .worker)
+    }
+
+    @Test func `because a plugin names its libraries at great length keeps that plugin out`() throws {
+        let folder = TemporaryDirectory()
+        #expect(unsafe symlink(Repository.worker, folder.file("worker")) == 0)
+        let host = try host(folder)
+        let library = try run(["gcc", "-print-file-name=libm.so.6"]).stdout.split(separator: "\n").joined()
+        let real = try run(["realpath", library]).stdout.split(separator: "\n").joined()
+        for count in 0..<15 {
+            // More than a message has room for; each name leads to a library of the system.
+            let name = String(repeating: "/.", count: 1950 + count) + real
+            try shell("patchelf", "--add-needed", name, folder.file("libcoder-own.so"))
+        }
+        let error = #expect(throws: CoderError.self) { try decode(Self.picture, host) }
+        #expect(error?.code == .pluginRefused, "\(error as Any)")
+        #expect(try decode(Self.other, host)?.place == .worker)
+    }
 }

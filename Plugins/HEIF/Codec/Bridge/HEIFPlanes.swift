@@ -22,7 +22,6 @@ internal import ImageModel
     private let source: ByteSource
     private let poll: CancellationPoll
 
-    /// Asks the host whether to go on; C holds it unretained during a call.
     /// - Parameter prefix: what the library sees in front of the source; copied.
     init(
         _ session: DecoderSession, behind prefix: [UInt8] = [], maxSide: Int, threads: Int, maxPixels: Int
