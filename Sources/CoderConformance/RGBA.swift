@@ -95,8 +95,8 @@ struct Canvas {
     }
 
     private mutating func draw(_ rect: cpi_rect, _ color: ((x: Int, y: Int), [UInt8]) -> [UInt8]) {
-        for y in 0..<Int(rect.height) where y + Int(rect.y) < height {
-            for x in 0..<Int(rect.width) where x + Int(rect.x) < width {
+        for y in 0..<Int(rect.height) where 0..<height ~= y + Int(rect.y) {
+            for x in 0..<Int(rect.width) where 0..<width ~= x + Int(rect.x) {
                 let at = ((y + Int(rect.y)) * width + x + Int(rect.x)) * 4
                 pixels.replaceSubrange(at..<at + 4, with: color((x, y), Array(pixels[at..<at + 4])))
             }

@@ -7,9 +7,6 @@
 /* What the last ISO_BLOB answered; valid until the next call on the decoder. */
 static cpi_blob blob;
 
-/* CPI_NEED_INPUT is not an error, but it ends a sequence of calls like an error. */
-static int stops(cpi_status status) { return status < 0 || status == CPI_NEED_INPUT; }
-
 static void fault(iso_reply *reply, cpi_status status, const char *message) {
     memset(&reply->error, 0, sizeof reply->error);
     reply->error.size = sizeof reply->error;
@@ -43,14 +40,15 @@ static void open_decoder(wire_message *message, iso_reply *reply) {
                                       &reply->error)
                 : CPI_NO_MEMORY;
     options_end();
-    current.decoder = opened;
-    if (!stops(reply->status) && !opened) {
+    /* Where it fails, the plugin has freed everything, whatever it left in `opened`. */
+    current.decoder = reply->status == CPI_OK ? opened : NULL;
+    if (reply->status == CPI_OK && !opened) {
         fault(reply, CPI_INTERNAL, "the plugin opened no session");
     }
-    if (!stops(reply->status)) {
+    if (reply->status == CPI_OK) {
         reply->status = coder->decoder.set_source(opened, &current.source, &reply->error);
     }
-    if (stops(reply->status)) {
+    if (reply->status != CPI_OK) {
         decoder_close();
         source_close();
     } else if (open.reads_header) {
@@ -118,7 +116,7 @@ static void offer_formats(iso_reply *reply) {
     while (reply->status == CPI_OK && formats->count < ISO_FORMAT_LIMIT) {
         cpi_format_offer offer = {.size = sizeof offer};
         reply->status = current.coder->decoder.offer(current.decoder, formats->count, &offer, &reply->error);
-        formats->items[formats->count] = offer.format;
+        formats->items[formats->count] = offer;
         formats->count += reply->status == CPI_OK;
     }
     reply->status = reply->status == CPI_END ? CPI_OK : reply->status;
@@ -151,8 +149,9 @@ static void find_dirty(const cpi_surface *surface, iso_reply *reply) {
     cpi_rect rect = {0, 0, surface->width, surface->height};
     if (current.coder->decoder.dirty) {
         cpi_status status = current.coder->decoder.dirty(current.decoder, &rect, &reply->error);
-        if (status < 0) {
-            reply->status = status;
+        if (status != CPI_OK) {
+            /* A note of decode is none that `dirty` may answer. */
+            reply->status = status < 0 ? status : CPI_INTERNAL;
         }
     }
     reply->value.dirty = rect;

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int stops(cpi_status status) { return status < 0 || status == CPI_NEED_INPUT; }
-
 static void open_encoder(wire_message *message, iso_reply *reply) {
     iso_open open;
     memcpy(&open, wire_body(message, sizeof open), sizeof open);
@@ -26,10 +24,9 @@ static void open_encoder(wire_message *message, iso_reply *reply) {
                                       &reply->error)
                 : CPI_NO_MEMORY;
     options_end();
-    current.encoder = opened;
-    if (stops(reply->status)) {
-        encoder_close();
-    } else if (!opened) {
+    /* Where it fails, the plugin has freed everything, whatever it left in `opened`. */
+    current.encoder = reply->status == CPI_OK ? opened : NULL;
+    if (reply->status == CPI_OK && !opened) {
         reply->status = CPI_INTERNAL;
         snprintf(reply->error.message, sizeof reply->error.message, "the plugin opened no session");
     }
@@ -51,7 +48,7 @@ static void accept_formats(const iso_accept_request *request, iso_reply *reply) 
         cpi_format_offer offer = {.size = sizeof offer};
         reply->status =
             current.coder->encoder.accept(current.encoder, &info, formats->count, &offer, &reply->error);
-        formats->items[formats->count] = offer.format;
+        formats->items[formats->count] = offer;
         formats->count += reply->status == CPI_OK;
     }
     reply->status = reply->status == CPI_END ? CPI_OK : reply->status;

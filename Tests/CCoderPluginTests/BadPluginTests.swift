@@ -45,6 +45,7 @@ import Testing
         Sample(source: "answers", flags: ["-DANSWER=CPI_NOT_MINE"]),
         Sample(source: "answers", flags: ["-DANSWER=CPI_UNSUPPORTED"]),
         Sample(source: "lies-about-size"),
+        Sample(source: "undefined-values"),
         Sample(source: "endless"),
     ]
 

@@ -210,11 +210,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        PixelRect(x: -1, y: 0, width: 2, height: 2), PixelRect(x: 0, y: -5, width: 2, height: 2),
-        PixelRect(x: 0, y: 0, width: .max, height: .max),
-    ]) func `refuses frames that cannot be`(rect: PixelRect) throws {
-        let frames = [Self.frame(0, rect, Self.red)]
+    @Test func `refuses frames that cannot be`() throws {
+        let frames = [Self.frame(0, PixelRect(x: 0, y: 0, width: .max, height: .max), Self.red)]
 
         let error = #expect(throws: CoderError.self) {
             try withStory(frames) { session throws(CoderError) in try session.decodeFrame(0) }

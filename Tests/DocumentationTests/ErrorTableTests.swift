@@ -52,9 +52,14 @@ import Testing
     @Test func `names the codes that the host makes of a plugin's statuses`() throws {
         for row in Self.rows where !row[1].isEmpty {
             let status = try #require(Self.statuses[row[1]])
-            #expect(ContractCall().failure(status, coder: "x")?.code.description == row[0], "\(row[1])")
+            let failure = ContractCall().failure(status, of: "decode", notes: [CPI_NEED_INPUT], coder: "x")
+            #expect(failure?.code.description == row[0], "\(row[1])")
         }
-        for status in [CPI_OK, CPI_END, CPI_PARTIAL] { #expect(ContractCall().failure(status, coder: "x") == nil) }
-        #expect(ContractCall().failure(-99, coder: "x")?.code == .pluginFault)
+        for status in [CPI_OK, CPI_END, CPI_PARTIAL] {
+            #expect(ContractCall().failure(status, of: "decode", notes: [CPI_END, CPI_PARTIAL], coder: "x") == nil)
+        }
+        for status in [-99, 17, CPI_END] {
+            #expect(ContractCall().failure(status, of: "decode", coder: "x")?.code == .pluginFault)
+        }
     }
 }

@@ -15,7 +15,7 @@ protocol DecoderPort: AnyObject {
     /// - Parameter most: the bytes that the caller takes; `bytes` of a longer blob is empty.
     func blob(_ index: UInt32, most: Int, _ error: inout cpi_error) throws(CoderError) -> (cpi_status, PortBlob)?
     /// - Parameter formats: Receives the formats of the offers, in their order.
-    func offers(_ formats: inout [cpi_pixel_format], _ error: inout cpi_error) throws(CoderError) -> cpi_status?
+    func offers(_ formats: inout [cpi_format_offer], _ error: inout cpi_error) throws(CoderError) -> cpi_status?
     func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status?
     func nextFrame(_ frame: inout cpi_frame_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status
@@ -46,7 +46,7 @@ struct PortBlob {
 protocol EncoderPort: AnyObject {
     /// - Parameter formats: Receives the formats that the plugin accepts, the best first.
     func accept(
-        _ info: inout cpi_image_info, _ formats: inout [cpi_pixel_format], _ error: inout cpi_error
+        _ info: inout cpi_image_info, _ formats: inout [cpi_format_offer], _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status
     func begin(_ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status
@@ -61,14 +61,14 @@ protocol EncoderPort: AnyObject {
 ///
 /// - Returns: `CPI_OK` where the plugin came to an end or to the limit; its answer otherwise.
 func collectFormats(
-    _ formats: inout [cpi_pixel_format], _ ask: (UInt32, inout cpi_format_offer) -> cpi_status
+    _ formats: inout [cpi_format_offer], _ ask: (UInt32, inout cpi_format_offer) -> cpi_status
 ) -> cpi_status {
     while formats.count < Int(ISO_FORMAT_LIMIT) {
         var offer = cpi_format_offer()
         offer.size = UInt32(MemoryLayout<cpi_format_offer>.size)
         let status = ask(UInt32(formats.count), &offer)
         guard status == CPI_OK else { return status == CPI_END ? CPI_OK : status }
-        formats.append(offer.format)
+        formats.append(offer)
     }
     return CPI_OK
 }
@@ -81,12 +81,12 @@ extension PixelFormat {
 }
 
 extension iso_formats {
-    /// The formats that a worker reports; never more than there is room for.
-    var list: [cpi_pixel_format] {
+    /// The offers that a worker reports; never more than there is room for.
+    var list: [cpi_format_offer] {
         unsafe withUnsafeBytes(of: items) { items in
             (0..<min(Int(count), Int(ISO_FORMAT_LIMIT))).map { index in
                 unsafe items.loadUnaligned(
-                    fromByteOffset: index * MemoryLayout<cpi_pixel_format>.stride, as: cpi_pixel_format.self)
+                    fromByteOffset: index * MemoryLayout<cpi_format_offer>.stride, as: cpi_format_offer.self)
             }
         }
     }

@@ -13,13 +13,22 @@ struct ContractCall {
         "threads", "scans", "ratio",
     ]
 
-    /// The error a negative status stands for; nil for success and notes.
-    func failure(_ status: cpi_status, coder: String) -> CoderError? {
-        if status >= 0 && status != CPI_NEED_INPUT { return nil }
+    /// The error that a status stands for; nil where the call has done what it was asked for.
+    ///
+    /// - Parameters:
+    ///   - call: The function of the contract that answered.
+    ///   - notes: The positive statuses that the contract lets it answer. Any other is a fault of the plugin.
+    func failure(_ status: cpi_status, of call: String, notes: [cpi_status] = [], coder: String) -> CoderError? {
+        if status == CPI_OK { return nil }
+        if status > 0, !notes.contains(status) {
+            return CoderError(
+                .pluginFault, "the plugin answered \(call) with status \(status), which this call must not answer",
+                hint: "tell the plugin's author, or update coderhost if the plugin is newer", coder: coder)
+        }
+        if status > 0 { return status == CPI_NEED_INPUT ? .needsInput : nil }
         let code: CoderError.Code
         let fallback: String
         switch status {
-        case CPI_NEED_INPUT: return .needsInput
         case CPI_NOT_MINE: (code, fallback) = (.notMine, "these bytes are another format")
         case CPI_UNSUPPORTED: (code, fallback) = (.unsupportedFeature, "a feature of this file is not supported")
         case CPI_CORRUPT: (code, fallback) = (.corrupt, "the data is damaged")

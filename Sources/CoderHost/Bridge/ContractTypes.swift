@@ -4,7 +4,7 @@ import ImageModel
 extension PixelFormat {
     /// Reads a format that a plugin answered; nil when it is none this version knows.
     init?(_ raw: cpi_pixel_format) {
-        guard let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
+        guard raw.reserved == 0, let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
             let alpha = Alpha(rawValue: raw.alpha), channels.hasAlpha == (alpha != .none)
         else { return nil }
         self.init(channels, bits: Int(raw.bits), numeric: numeric, alpha: alpha)
@@ -25,19 +25,21 @@ extension PixelRect {
 
     var contract: cpi_rect {
         cpi_rect(
-            x: UInt32(clamping: x), y: UInt32(clamping: y), width: UInt32(clamping: width),
+            x: Int32(clamping: x), y: Int32(clamping: y), width: UInt32(clamping: width),
             height: UInt32(clamping: height))
     }
 }
 
 extension OptionValue {
     /// What an option is on its way to a plugin; bytes where it is a text or bytes.
-    var contractParts: (type: UInt32, integer: Int64, real: Double, bytes: [UInt8]?) {
+    ///
+    /// - Parameter isChoice: Whether the schema lists the names that a text may be.
+    func contractParts(isChoice: Bool) -> (type: UInt32, integer: Int64, real: Double, bytes: [UInt8]?) {
         switch self {
         case .bool(let flag): (CPI_OPTION_BOOL, flag ? 1 : 0, flag ? 1 : 0, nil)
         case .integer(let number): (CPI_OPTION_I64, number, Double(number), nil)
         case .real(let number): (CPI_OPTION_F64, Int64(exactly: number.rounded()) ?? 0, number, nil)
-        case .string(let text): (CPI_OPTION_STRING, 0, 0, Array(text.utf8))
+        case .string(let text): (isChoice ? CPI_OPTION_ENUM : CPI_OPTION_STRING, 0, 0, Array(text.utf8))
         case .bytes(let bytes): (CPI_OPTION_BYTES, 0, 0, bytes)
         }
     }
@@ -46,11 +48,11 @@ extension OptionValue {
 extension ImageInfo {
     /// Reads the facts a plugin answered.
     ///
-    /// - Throws: `.pluginFault` for facts that cannot be.
-    init(_ raw: cpi_image_info) throws(CoderError) {
-        guard let native = PixelFormat(raw.native) else {
-            throw CoderError(.pluginFault, "the plugin reports a pixel format that does not exist")
-        }
+    /// - Parameter native: The format that stands for `raw.native`.
+    /// - Throws: `.unsupportedFeature` where a newer host is needed to understand them, `.pluginFault` for values that the
+    ///   contract does not define.
+    init(_ raw: cpi_image_info, native: PixelFormat) throws(CoderError) {
+        try raw.requireUnderstood()
         let flags = raw.flags
         var color = ColorDescription()
         if raw.color.flags & CPI_COLOR_HAS_CICP != 0 {
@@ -64,13 +66,15 @@ extension ImageInfo {
             switch raw.loop_kind {
             case CPI_LOOPS_COUNT: .plays(Int(clamping: raw.loop_count))
             case CPI_LOOPS_INFINITE: .infinite
-            default: .unknown
+            case CPI_LOOPS_UNKNOWN: .unknown
+            default: throw .undefined("loop_kind", raw.loop_kind)
             }
         let density: PixelDensity? =
             switch raw.density_unit {
             case CPI_DENSITY_METER: .perMeter(x: raw.density_x, y: raw.density_y)
             case CPI_DENSITY_ASPECT: .aspect(x: raw.density_x, y: raw.density_y)
-            default: nil
+            case CPI_DENSITY_NONE: nil
+            default: throw .undefined("density_unit", raw.density_unit)
             }
         let background = raw.background
         self.init(
@@ -135,11 +139,11 @@ extension ImageInfo {
 extension FrameInfo {
     /// Reads a frame a plugin answered.
     ///
-    /// - Throws: `.pluginFault` for a blend or disposal that does not exist.
+    /// - Throws: as ``ImageInfo``'s.
     init(_ raw: cpi_frame_info) throws(CoderError) {
-        guard let blend = Blend(rawValue: raw.blend), let disposal = Disposal(rawValue: raw.disposal) else {
-            throw CoderError(.pluginFault, "the plugin reports a frame whose blend or disposal does not exist")
-        }
+        try raw.requireUnderstood()
+        guard let blend = Blend(rawValue: raw.blend) else { throw .undefined("blend", raw.blend) }
+        guard let disposal = Disposal(rawValue: raw.disposal) else { throw .undefined("disposal", raw.disposal) }
         self.init(
             index: Int(raw.index), rect: PixelRect(raw.rect),
             duration: FrameDuration(raw.duration.numerator, over: raw.duration.denominator), blend: blend,

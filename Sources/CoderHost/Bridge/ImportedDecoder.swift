@@ -21,12 +21,15 @@ final class ImportedDecoder: FrameDecoder {
 
     var pool: PixelBufferPool { port.pool }
 
-    /// Makes one call and throws what it answers below zero; nil where the plugin cannot be asked.
+    /// Makes one call and throws what it answers unless that is success or one of `notes`; nil where the plugin cannot be
+    /// asked.
     @discardableResult
-    private func run(_ body: (inout cpi_error) throws(CoderError) -> cpi_status?) throws(CoderError) -> cpi_status? {
-        var call = ContractCall()
-        guard let status = try body(&call.error) else { return nil }
-        if let failure = call.failure(status, coder: id) { throw failure }
+    private func run(
+        _ call: String, _ notes: [cpi_status] = [], _ body: (inout cpi_error) throws(CoderError) -> cpi_status?
+    ) throws(CoderError) -> cpi_status? {
+        var contract = ContractCall()
+        guard let status = try body(&contract.error) else { return nil }
+        if let failure = contract.failure(status, of: call, notes: notes, coder: id) { throw failure }
         return status
     }
 
@@ -36,10 +39,24 @@ final class ImportedDecoder: FrameDecoder {
         if let info { return info }
         var raw = cpi_image_info()
         raw.size = UInt32(MemoryLayout<cpi_image_info>.size)
-        try run { error throws(CoderError) in try port.readHeader(&raw, &error) }
-        let result = try ImageInfo(raw)
+        try run("read_header", [CPI_NEED_INPUT]) { error throws(CoderError) in try port.readHeader(&raw, &error) }
+        let result = try ImageInfo(raw, native: try known(raw.native))
         info = result
         return result
+    }
+
+    /// A format of the plugin; in the place of one that this host does not know, the best one of those offered.
+    private func known(_ native: cpi_pixel_format) throws(CoderError) -> PixelFormat {
+        if let format = PixelFormat(native) { return format }
+        guard let format = PixelFormat.distinct(try offers()).first else { throw .unknown(native) }
+        return format
+    }
+
+    private func offers() throws(CoderError) -> [cpi_pixel_format] {
+        var offers: [cpi_format_offer] = []
+        try run("offer") { error throws(CoderError) in try port.offers(&offers, &error) }
+        for offer in offers { try offer.requireUnderstood() }
+        return offers.map(\.format)
     }
 
     func metadata() throws(CoderError) -> [MetadataBlob] {
@@ -48,7 +65,7 @@ final class ImportedDecoder: FrameDecoder {
         // One more than are taken, to learn whether there are more.
         for index in 0...UInt32(MetadataBudget.maxCount) {
             var blob = PortBlob()
-            let status = try run { error throws(CoderError) in
+            let status = try run("blob", [CPI_END, CPI_NEED_INPUT]) { error throws(CoderError) in
                 guard let (status, answer) = try port.blob(index, most: budget.room, &error) else { return nil }
                 blob = answer
                 return status
@@ -72,9 +89,7 @@ final class ImportedDecoder: FrameDecoder {
     func pixelFormats() throws(CoderError) -> [PixelFormat] {
         if let formats { return formats }
         let native = try readHeader().nativeFormat
-        var offered: [cpi_pixel_format] = []
-        try run { error throws(CoderError) in try port.offers(&offered, &error) }
-        let known = PixelFormat.distinct(offered)
+        let known = PixelFormat.distinct(try offers())
         let result = known.isEmpty ? [native] : known
         formats = result
         return result
@@ -84,7 +99,9 @@ final class ImportedDecoder: FrameDecoder {
         let full = try readHeader().size
         var width = UInt32(clamping: wanted.width)
         var height = UInt32(clamping: wanted.height)
-        let status = try run { error throws(CoderError) in try port.reducedSize(&width, &height, &error) }
+        let status = try run("reduced_size") { error throws(CoderError) in
+            try port.reducedSize(&width, &height, &error)
+        }
         if status == nil { return full }
         let size = PixelSize(Int(width), Int(height))
         guard !size.isEmpty, size.width <= full.width, size.height <= full.height else {
@@ -96,7 +113,9 @@ final class ImportedDecoder: FrameDecoder {
     func nextFrame() throws(CoderError) -> FrameInfo? {
         var raw = cpi_frame_info()
         raw.size = UInt32(MemoryLayout<cpi_frame_info>.size)
-        let status = try run { error throws(CoderError) in try port.nextFrame(&raw, &error) }
+        let status = try run("next_frame", [CPI_END, CPI_NEED_INPUT]) { error throws(CoderError) in
+            try port.nextFrame(&raw, &error)
+        }
         return status == CPI_END ? nil : try FrameInfo(raw)
     }
 
@@ -104,7 +123,10 @@ final class ImportedDecoder: FrameDecoder {
         let unable = CoderError(.unsupportedFeature, "the coder cannot go to frame \(index)", coder: id)
         guard let wanted = UInt32(exactly: index) else { throw unable }
         var answer = wanted
-        guard try run({ error throws(CoderError) in try port.seek(&answer, &error) }) != nil else { throw unable }
+        let status = try run("seek_frame", [CPI_NEED_INPUT]) { error throws(CoderError) in
+            try port.seek(&answer, &error)
+        }
+        if status == nil { throw unable }
         guard answer <= wanted else { throw fault("asked for frame \(index), the plugin goes to \(answer)") }
         return Int(answer)
     }
@@ -113,7 +135,9 @@ final class ImportedDecoder: FrameDecoder {
         let size = PixelRect(place.rect.size)
         // All of it, unless the plugin says more exactly what it changed.
         var dirty = size.contract
-        let status = try run { error throws(CoderError) in try port.decode(request, place, &dirty, &error) }
+        let status = try run("decode", [CPI_PARTIAL, CPI_NEED_INPUT]) { error throws(CoderError) in
+            try port.decode(request, place, &dirty, &error)
+        }
         return status == CPI_PARTIAL ? .partial(PixelRect(dirty).intersection(size)) : .complete
     }
 
@@ -121,14 +145,20 @@ final class ImportedDecoder: FrameDecoder {
         guard let number = UInt32(exactly: index) else { return nil }
         var raw = cpi_image_info()
         raw.size = UInt32(MemoryLayout<cpi_image_info>.size)
-        let status = try run { error throws(CoderError) in try port.thumbnail(number, &raw, &error) }
-        return status == nil || status == CPI_END ? nil : try ImageInfo(raw)
+        let status = try run("the thumbnail's info", [CPI_END, CPI_NEED_INPUT]) { error throws(CoderError) in
+            try port.thumbnail(number, &raw, &error)
+        }
+        if status == nil || status == CPI_END { return nil }
+        guard let native = PixelFormat(raw.native) else { throw .unknown(raw.native) }
+        return try ImageInfo(raw, native: native)
     }
 
     func decodeThumbnail(at index: Int, into place: CanvasPlace) throws(CoderError) {
         let absent = CoderError.invalidArgument("there is no thumbnail \(index)")
         guard let number = UInt32(exactly: index) else { throw absent }
-        let status = try run { error throws(CoderError) in try port.decodeThumbnail(number, place, &error) }
+        let status = try run("the thumbnail's decode", [CPI_NEED_INPUT]) { error throws(CoderError) in
+            try port.decodeThumbnail(number, place, &error)
+        }
         if status == nil { throw absent }
     }
 }

@@ -13,20 +13,23 @@ final class ImportedEncoder: FrameEncoder {
     }
 
     @discardableResult
-    private func run(_ body: (inout cpi_error) throws(CoderError) -> cpi_status?) throws(CoderError) -> cpi_status? {
-        var call = ContractCall()
-        guard let status = try body(&call.error) else { return nil }
+    private func run(
+        _ call: String, _ body: (inout cpi_error) throws(CoderError) -> cpi_status?
+    ) throws(CoderError) -> cpi_status? {
+        var contract = ContractCall()
+        guard let status = try body(&contract.error) else { return nil }
         // The sink's own error says more than the plugin's.
         if status < 0, let error = sink?.error { throw error }
-        if let failure = call.failure(status, coder: id) { throw failure }
+        if let failure = contract.failure(status, of: call, coder: id) { throw failure }
         return status
     }
 
     func acceptedFormats(for info: ImageInfo) throws(CoderError) -> [PixelFormat] {
         var facts = info.contract
-        var accepted: [cpi_pixel_format] = []
-        try run { error throws(CoderError) in try port.accept(&facts, &accepted, &error) }
-        let result = PixelFormat.distinct(accepted)
+        var accepted: [cpi_format_offer] = []
+        try run("accept") { error throws(CoderError) in try port.accept(&facts, &accepted, &error) }
+        for offer in accepted { try offer.requireUnderstood() }
+        let result = PixelFormat.distinct(accepted.map(\.format))
         guard !result.isEmpty else { throw CoderError(.pluginFault, "the plugin accepts no pixel format", coder: id) }
         return result
     }
@@ -35,37 +38,34 @@ final class ImportedEncoder: FrameEncoder {
         let table = PluginSink(sink)
         self.sink = table
         var facts = info.contract
-        try run { error throws(CoderError) in try port.begin(&facts, table, &error) }
+        try run("begin") { error throws(CoderError) in try port.begin(&facts, table, &error) }
     }
 
     func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
-        try offered { error throws(CoderError) in try port.add(blob, &error) }
+        try offered("add_blob") { error throws(CoderError) in try port.add(blob, &error) }
     }
 
     func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool {
-        try offered { error throws(CoderError) in try port.addThumbnail(pixels, &error) }
+        try offered("the thumbnail's add") { error throws(CoderError) in try port.addThumbnail(pixels, &error) }
     }
 
     /// Hands over what the format may have no place for.
     private func offered(
-        _ body: (inout cpi_error) throws(CoderError) -> cpi_status?
+        _ call: String, _ body: (inout cpi_error) throws(CoderError) -> cpi_status?
     ) throws(CoderError) -> Bool {
-        var call = ContractCall()
-        guard let status = try body(&call.error), status != CPI_UNSUPPORTED else { return false }
-        if let failure = call.failure(status, coder: id) { throw failure }
+        var contract = ContractCall()
+        guard let status = try body(&contract.error), status != CPI_UNSUPPORTED else { return false }
+        if let failure = contract.failure(status, of: call, coder: id) { throw failure }
         return true
     }
 
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError) {
         var facts = frame.contract
-        try run { error throws(CoderError) in try port.add(&facts, pixels, &error) }
+        try run("add_frame") { error throws(CoderError) in try port.add(&facts, pixels, &error) }
     }
 
     func finish() throws(CoderError) {
-        let status = try run { error throws(CoderError) in try port.finish(&error) }
-        guard status == CPI_OK else {
-            throw CoderError(.pluginFault, "the plugin did not finish its output", coder: id)
-        }
+        try run("finish") { error throws(CoderError) in try port.finish(&error) }
         if let error = sink?.error { throw error }
     }
 }

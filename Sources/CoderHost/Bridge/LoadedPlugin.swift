@@ -34,7 +34,8 @@ import Synchronization
         self.weakness = weakness
         unsafe id = String(cString: plugin.id)
         self.coders = coders
-        isSerial = unsafe plugin.concurrency == CPI_CONCURRENCY_SERIAL
+        // What a later version calls otherwise is served at least as well one thread at a time.
+        isSerial = unsafe plugin.concurrency != CPI_CONCURRENCY_ANY
     }
 
     // MARK: Loading
@@ -104,7 +105,8 @@ import Synchronization
         let entry = unsafe unsafeBitCast(symbol, to: Entry.self)
         var call = ContractCall()
         guard let pointer = unsafe entry(HostTable.pointer, &call.error) else {
-            let error = call.failure(call.error.code == CPI_OK ? CPI_INTERNAL : call.error.code, coder: manifest.id)
+            let error = call.failure(
+                call.error.code < 0 ? call.error.code : CPI_INTERNAL, of: CPI_ENTRY_SYMBOL, coder: manifest.id)
             throw PluginRefusal(
                 .initFailed, error?.message ?? "its entry function failed", "see the plugin's own documentation")
         }
@@ -145,7 +147,7 @@ import Synchronization
             var call = ContractCall()
             let status = unsafe initialise(&call.error)
             if status != CPI_OK {
-                let error = call.failure(status < 0 ? status : CPI_INTERNAL, coder: facts.id)
+                let error = call.failure(status < 0 ? status : CPI_INTERNAL, of: "init", coder: facts.id)
                 throw PluginRefusal(
                     .initFailed, error?.message ?? "it could not be initialised", "see the plugin's own documentation")
             }

@@ -24,16 +24,14 @@ import ImageProcessing
         self.source = source
         services = ServicesTable(context)
         let table = services
-        unsafe handle = unsafe try openSession(of: plugin, id, context.options) { options, opened, error in
+        unsafe handle = unsafe try openSession(of: plugin, id, context) { options, opened, error in
             unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, opened, error)
-        } close: { opened in
-            unsafe api.close(opened)
         }
         unsafe sourceTable = .allocate(capacity: 1)
         unsafe sourceTable.initialize(to: source.storage.contract())
         var call = ContractCall()
         let status = plugin.enter { unsafe api.set_source(handle, sourceTable, &call.error) }
-        if let failure = call.failure(status, coder: id) { throw failure }
+        if let failure = call.failure(status, of: "set_source", coder: id) { throw failure }
     }
 
     deinit {
@@ -64,7 +62,7 @@ import ImageProcessing
         return (status, result)
     }
 
-    func offers(_ formats: inout [cpi_pixel_format], _ error: inout cpi_error) -> cpi_status? {
+    func offers(_ formats: inout [cpi_format_offer], _ error: inout cpi_error) -> cpi_status? {
         guard let ask = unsafe api.offer else { return nil }
         return collectFormats(&formats) { index, offer in
             plugin.enter { unsafe ask(handle, index, &offer, &error) }
@@ -99,7 +97,8 @@ import ImageProcessing
         }
         guard status == CPI_PARTIAL, let ask = unsafe api.dirty else { return status }
         let answer = plugin.enter { unsafe ask(handle, &dirty, &error) }
-        return answer < 0 ? answer : status
+        // A note of decode is none that `dirty` may answer.
+        return answer == CPI_OK ? status : answer < 0 ? answer : CPI_INTERNAL
     }
 
     // MARK: Thumbnails
@@ -128,24 +127,20 @@ import ImageProcessing
     }
 }
 
-/// Opens a session of a plugin, and closes what it opened although it failed.
+/// Opens a session of a plugin. Where that fails, the plugin has freed everything, whatever it left in `*opened`.
 @unsafe
 func openSession(
-    of plugin: LoadedPlugin, _ id: String, _ options: CoderOptions,
+    of plugin: LoadedPlugin, _ id: String, _ context: SessionContext,
     _ open: (
         UnsafePointer<cpi_options>?, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<cpi_error>
-    ) -> cpi_status,
-    close: (OpaquePointer) -> Void
+    ) -> cpi_status
 ) throws(CoderError) -> OpaquePointer {
     var call = ContractCall()
     var opened: OpaquePointer?
-    let status = unsafe withOptions(options) { options in
+    let status = unsafe withOptions(of: context) { options in
         plugin.enter { unsafe open(options, &opened, &call.error) }
     }
-    if let failure = call.failure(status, coder: id) {
-        if let opened = unsafe opened { plugin.enter { unsafe close(opened) } }
-        throw failure
-    }
+    if let failure = call.failure(status, of: "open", coder: id) { throw failure }
     guard let opened = unsafe opened else {
         throw CoderError(.pluginFault, "the plugin opened no session", coder: id)
     }

@@ -17,17 +17,15 @@ import ImageModel
         self.api = api
         services = ServicesTable(context)
         let table = services
-        unsafe handle = unsafe try openSession(of: plugin, id, context.options) { options, opened, error in
+        unsafe handle = unsafe try openSession(of: plugin, id, context) { options, opened, error in
             unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, opened, error)
-        } close: { opened in
-            unsafe api.close(opened)
         }
     }
 
     deinit { plugin.enter { unsafe api.close(handle) } }
 
     func accept(
-        _ info: inout cpi_image_info, _ formats: inout [cpi_pixel_format], _ error: inout cpi_error
+        _ info: inout cpi_image_info, _ formats: inout [cpi_format_offer], _ error: inout cpi_error
     ) -> cpi_status {
         collectFormats(&formats) { index, offer in
             plugin.enter { unsafe api.accept(handle, &info, index, &offer, &error) }

@@ -13,7 +13,7 @@ final class RemoteDecoder: DecoderPort {
 
     init(_ session: WorkerSession, coder id: String) throws(CoderError) {
         self.session = session
-        optional = try session.open(ISO_OPEN_DECODER, coder: id, header: &header)
+        (optional, header) = try session.open(ISO_OPEN_DECODER, coder: id)
     }
 
     private func has(_ part: Int32) -> Bool { optional & UInt32(part) != 0 }
@@ -70,7 +70,7 @@ final class RemoteDecoder: DecoderPort {
         return (status, blob)
     }
 
-    func offers(_ formats: inout [cpi_pixel_format], _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+    func offers(_ formats: inout [cpi_format_offer], _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
         guard has(ISO_HAS_OFFER) else { return nil }
         let reply = try bare(ISO_OFFER, &error)
         formats = unsafe reply.head.value.formats.list

@@ -9,12 +9,11 @@ final class RemoteEncoder: EncoderPort {
 
     init(_ session: WorkerSession, coder id: String) throws(CoderError) {
         self.session = session
-        var none: Worker.Reply?
-        try session.open(ISO_OPEN_ENCODER, coder: id, header: &none)
+        try session.open(ISO_OPEN_ENCODER, coder: id)
     }
 
     func accept(
-        _ info: inout cpi_image_info, _ formats: inout [cpi_pixel_format], _ error: inout cpi_error
+        _ info: inout cpi_image_info, _ formats: inout [cpi_format_offer], _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status {
         var request = iso_accept_request()
         request.input = session.input

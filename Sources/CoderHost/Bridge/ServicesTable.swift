@@ -70,7 +70,7 @@ private func sessionContext(_ ctx: UnsafeMutableRawPointer?) -> SessionContext {
 }
 
 /// Lends options to a plugin for one call.
-func withOptions<R>(_ options: CoderOptions, _ body: (UnsafePointer<cpi_options>) -> R) -> R {
+func withOptions<R>(of context: SessionContext, _ body: (UnsafePointer<cpi_options>) -> R) -> R {
     // Everything a cpi_option points to lives in one arena until the call is over.
     var arena: [UnsafeMutablePointer<UInt8>] = unsafe []
     func copy(_ bytes: some Collection<UInt8>) -> UnsafeMutablePointer<UInt8> {
@@ -85,9 +85,10 @@ func withOptions<R>(_ options: CoderOptions, _ body: (UnsafePointer<cpi_options>
         return unsafe memory
     }
     var items: [cpi_option] = unsafe []
-    for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
+    let choices = context.choices
+    for (key, value) in context.options.values.sorted(by: { $0.key < $1.key }) {
         let name = unsafe copy(key.utf8)
-        let parts = value.contractParts
+        let parts = value.contractParts(isChoice: choices.contains(key))
         unsafe items.append(
             cpi_option(
                 size: UInt32(MemoryLayout<cpi_option>.size), type: parts.type, flags: 0, reserved: 0,

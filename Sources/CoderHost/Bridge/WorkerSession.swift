@@ -55,11 +55,12 @@ final class WorkerSession {
         try SurfaceLoan(place, worker.plugin.surfaces, copying: copying)
     }
 
-    /// Opens a session in the plugin; answers what of that which it need not have the coder has, as `ISO_HAS_…`.
+    /// Opens a session in the plugin.
     ///
-    /// - Parameter header: Gets the reply about the header, where a decoder is opened for a source that is complete.
+    /// - Returns: Which optional functions the coder has, as `ISO_HAS_…`, and the reply about the header where a decoder is
+    ///   opened for a source that is complete.
     @discardableResult
-    func open(_ type: Int32, coder id: String, header: inout Worker.Reply?) throws(CoderError) -> UInt32 {
+    func open(_ type: Int32, coder id: String) throws(CoderError) -> (optional: UInt32, header: Worker.Reply?) {
         let coders = worker.zygote.facts.coders
         guard let index = coders.firstIndex(where: { $0.id == id }) else {
             throw CoderError(.pluginFault, "the plugin has no coder \(id)")
@@ -80,22 +81,20 @@ final class WorkerSession {
         }
         var call = ContractCall()
         let reply = try ask(
-            type, wireBytes(request, WireOptions.bytes(context.options)), descriptors: descriptors, &call.error)
-        if reply.head.opened != 0, request.reads_header != 0 {
-            header = reply
-        } else if let failure = call.failure(reply.head.status, coder: id) {
-            throw failure
-        }
-        return coders[index].optional
+            type, wireBytes(request, WireOptions.bytes(of: context)), descriptors: descriptors, &call.error)
+        if reply.head.opened != 0, request.reads_header != 0 { return (coders[index].optional, reply) }
+        if let failure = call.failure(reply.head.status, of: "open or set_source", coder: id) { throw failure }
+        return (coders[index].optional, nil)
     }
 }
 
 /// Options as they travel.
 enum WireOptions {
-    static func bytes(_ options: CoderOptions) -> [UInt8] {
+    static func bytes(of context: SessionContext) -> [UInt8] {
         var result: [UInt8] = []
-        for (key, value) in options.values.sorted(by: { $0.key < $1.key }) {
-            let parts = value.contractParts
+        let choices = context.choices
+        for (key, value) in context.options.values.sorted(by: { $0.key < $1.key }) {
+            let parts = value.contractParts(isChoice: choices.contains(key))
             var item = iso_option()
             (item.type, item.integer, item.real) = (parts.type, parts.integer, parts.real)
             item.key_length = UInt32(key.utf8.count)

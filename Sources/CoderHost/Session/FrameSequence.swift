@@ -150,9 +150,7 @@ final class FrameSequence {
     private func examine(_ frame: FrameInfo) throws(CoderError) {
         let rect = frame.rect
         if rect.isEmpty { return }
-        guard rect.x >= 0, rect.y >= 0, let area = rect.size.area else {
-            throw fault("frame \(frame.index) covers \(rect)")
-        }
+        guard let area = rect.size.area else { throw fault("frame \(frame.index) covers \(rect)") }
         // A frame may reach over the canvas, but it costs memory as large as it is.
         let limits = context.limits
         if limits.maxSide > 0, max(rect.width, rect.height) > limits.maxSide {

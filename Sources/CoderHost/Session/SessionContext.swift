@@ -21,6 +21,7 @@ public final class SessionContext: Sendable {
         /// Bytes of the pixel buffers that the current call works on.
         var pixels = 0
         var isolation: IsolationReport?
+        var choices: Set<String> = []
     }
 
     /// A hostile file may warn once a row.
@@ -41,6 +42,12 @@ public final class SessionContext: Sendable {
             by: 1_000_000)
         let (end, tooLate) = monotonicNow().addingReportingOverflow(nanoseconds)
         return nanoseconds == 0 && !overflow ? 0 : overflow || tooLate ? .max : end
+    }
+
+    /// The options that take one of several names, in the schema of the coder that is in use.
+    var choices: Set<String> {
+        get { state.withLock { $0.choices } }
+        set { state.withLock { $0.choices = newValue } }
     }
 
     /// Gives the next piece of work the whole time: an animation is played for longer than it may take to decode.

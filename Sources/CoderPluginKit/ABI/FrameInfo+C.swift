@@ -47,9 +47,9 @@ extension PixelRect {
     ///
     /// - Throws: `.pluginFault` when a decoder reports numbers that do not fit.
     func raw() throws(CoderError) -> cpi_rect {
-        guard let x = UInt32(exactly: x), let y = UInt32(exactly: y), let width = UInt32(exactly: width),
+        guard let x = Int32(exactly: x), let y = Int32(exactly: y), let width = UInt32(exactly: width),
             let height = UInt32(exactly: height)
-        else { throw CoderError(.pluginFault, "the decoder reports a rectangle that is off the canvas") }
+        else { throw CoderError(.pluginFault, "the decoder reports a rectangle whose numbers do not fit") }
         return cpi_rect(x: x, y: y, width: width, height: height)
     }
 }

@@ -23,7 +23,7 @@ import Testing
         Lie("OTHER_SESSION", .pluginFault), Lie("OTHER_SEQUENCE", .pluginFault), Lie("OTHER_MAGIC", .pluginFault),
         Lie("SHORT_REPLY", .pluginFault), Lie("ENDLESS_REPLY", .pluginFault), Lie("DESCRIPTORS", .pluginFault),
         Lie("SILENCE", .deadlineExceeded), Lie("ENDLESS_LOG", .deadlineExceeded), Lie("UNASKED_OUTPUT", .pluginFault),
-        Lie("UNKNOWN_TYPE", .pluginFault), Lie("HUGE_SIZE", .limitExceeded, .corrupt), Lie("NO_FORMAT", .pluginFault),
+        Lie("UNKNOWN_TYPE", .pluginFault), Lie("HUGE_SIZE", .limitExceeded, .corrupt), Lie("NO_FORMAT", .unsupportedFeature),
         Lie("OTHER_FRAME", .pluginFault), Lie("UNKNOWN_STATUS", .pluginFault), Lie("EMPTY_PACKET", .pluginFault),
         Lie("ENDS", .pluginCrashed), Lie("OTHER_PLUGIN", .pluginRefused), Lie("SHORT_LOADED", .pluginCrashed),
         Lie("BEHIND_THE_CANVAS", .pluginFault, .corrupt), Lie("LENGTH_LIES", .pluginFault),

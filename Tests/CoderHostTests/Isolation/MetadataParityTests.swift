@@ -63,18 +63,26 @@ import Testing
         #expect(SessionAccount(badPicture, decoding.isolated) == SessionAccount(badPicture, decoding.inProcess))
     }
 
-    @Test(arguments: ["NULL", "keep_dirty", "no_dirty"])
+    /// Which part of an image changed in the second step.
+    private func changed(_ host: CoderHost) throws -> PixelRect? {
+        let source = try ImageSource(growingTo: 100, name: "picture.bad")
+        try source.append(Array("BAD!".utf8))
+        let session = try host.manager.openSession(source)
+        _ = try session.decodeAvailable()
+        try source.append([0])
+        return try session.decodeAvailable()?.changed
+    }
+
+    @Test func `refuses a note of the plugin about what has changed`() throws {
+        let hosts = try hosts(["-DDECODE_ANSWER=CPI_PARTIAL", "-DDIRTY=no_dirty"])
+        for host in [hosts.inProcess, hosts.isolated] {
+            #expect(#expect(throws: CoderError.self) { try changed(host) }?.code == .pluginFault)
+        }
+    }
+
+    @Test(arguments: ["NULL", "keep_dirty"])
     func `does not change which part of an image the plugin reports as changed`(dirty: String) throws {
         let hosts = try hosts(["-DDECODE_ANSWER=CPI_PARTIAL", "-DDIRTY=\(dirty)"])
-        func changed(_ host: CoderHost) throws -> PixelRect? {
-            let source = try ImageSource(growingTo: 100, name: "picture.bad")
-            try source.append(Array("BAD!".utf8))
-            let session = try host.manager.openSession(source)
-            _ = try session.decodeAvailable()
-            try source.append([0])
-            return try session.decodeAvailable()?.changed
-        }
-
         let local = try changed(hosts.inProcess)
         #expect(local == PixelRect(PixelSize(2, 2)))
         #expect(try changed(hosts.isolated) == local)

@@ -104,6 +104,34 @@ CPI_MANIFEST(MANIFEST);
 #ifndef DECODE_ANSWER
 #define DECODE_ANSWER ANSWER
 #endif
+#ifndef HEADER_ANSWER
+#define HEADER_ANSWER ANSWER
+#endif
+#ifndef FRAME_ANSWER
+#define FRAME_ANSWER ANSWER
+#endif
+#ifndef SOURCE_ANSWER
+#define SOURCE_ANSWER CPI_OK
+#endif
+#ifndef OFFER
+#define OFFER NULL
+#endif
+#ifndef CONCURRENCY
+#define CONCURRENCY CPI_CONCURRENCY_ANY
+#endif
+/* Statements: `info`, `frame` and `decoder` are what the host gets. */
+#ifndef CHANGE_INFO
+#define CHANGE_INFO
+#endif
+#ifndef CHANGE_FRAME
+#define CHANGE_FRAME
+#endif
+#ifndef BEFORE_OPEN
+#define BEFORE_OPEN
+#endif
+#ifndef BEFORE_DECODE
+#define BEFORE_DECODE
+#endif
 
 static cpi_status answer(cpi_error *error, cpi_status status) {
     if (status < 0) {
@@ -121,6 +149,7 @@ struct cpi_decoder {
 static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
                                const cpi_options *options, cpi_decoder **decoder, cpi_error *error) {
     (void)coder, (void)limits, (void)options;
+    BEFORE_OPEN
     *decoder = services->allocate(services->ctx, sizeof **decoder);
     if (!*decoder) return answer(error, CPI_NO_MEMORY);
     **decoder = (cpi_decoder){services, 0};
@@ -130,8 +159,8 @@ static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *servi
 static void close_decoder(cpi_decoder *d) { d->services->release(d->services->ctx, d); }
 
 static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error *error) {
-    (void)d, (void)source, (void)error;
-    return CPI_OK;
+    (void)d, (void)source;
+    return answer(error, SOURCE_ANSWER);
 }
 
 static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
@@ -142,7 +171,8 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     info->bit_depth   = 8;
     info->frame_count = HAS_FRAME(1) ? 0 : 1;
     info->native      = (cpi_pixel_format){CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0};
-    return answer(error, ANSWER);
+    CHANGE_INFO
+    return answer(error, HEADER_ANSWER);
 }
 
 static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *error) {
@@ -151,12 +181,14 @@ static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *e
     frame->index    = d->frame++;
     frame->rect     = (cpi_rect){0, 0, WIDTH, HEIGHT};
     frame->duration = (cpi_rational){HAS_FRAME(1) ? 1 : 0, HAS_FRAME(1) ? 10 : 0};
-    return answer(error, ANSWER);
+    CHANGE_FRAME
+    return answer(error, FRAME_ANSWER);
 }
 
 static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
     (void)d;
     const cpi_surface *surface = request->surface;
+    BEFORE_DECODE
     for (uint32_t y = 0; PAINTS && y < surface->height; y++) {
         uint8_t *row = surface->pixels + y * surface->stride;
         for (uint32_t x = 0; x < surface->width; x++, row += 3) {
@@ -171,7 +203,7 @@ static const void *extension(const char *id) { return (void)id, EXTENSION; }
 
 static const cpi_decoder_api decoder_api = {
     .size = DECODER_SIZE, .open = open_decoder, .close = close_decoder, .set_source = set_source,
-    .read_header = read_header, .blob = BLOB, .next_frame = next_frame, .decode = decode,
+    .read_header = read_header, .blob = BLOB, .offer = OFFER, .next_frame = next_frame, .decode = decode,
     .get = extension_of_decoder,
 #if CPI_TARGET_MINOR >= 1
     .dirty = DIRTY,
@@ -184,7 +216,7 @@ static const cpi_coder *coder(uint32_t index) { return index == 0 ? &the_coder :
 
 static const cpi_plugin plugin = {
     .size = PLUGIN_SIZE, .abi_minor_built = CPI_TARGET_MINOR, .abi_minor_needed = MINOR_NEEDED, .id = PLUGIN_ID,
-    .version = "1.0.0", .coder_count = 1, .coder = coder, .init = INIT, .get = extension,
+    .concurrency = CONCURRENCY, .version = "1.0.0", .coder_count = 1, .coder = coder, .init = INIT, .get = extension,
 };
 
 #ifndef OWN_ENTRY

@@ -31,8 +31,8 @@ typedef struct cpi_encoder_api {
     uint32_t size;
     uint32_t reserved; /* must be zero */
 
-    /* Begins a session. `services` and `limits` stay valid until close, `options` only during the call.
-       [host - none - any thread] */
+    /* Begins a session. `services` and `limits` stay valid until close, `options` only during the call. An open that
+       fails has freed everything; the host ignores *encoder then. [host - none - any thread] */
     cpi_status (*CPI_NONNULL open)(const struct cpi_coder *CPI_NONNULL coder, const cpi_services *CPI_NONNULL services,
                                    const cpi_limits *CPI_NONNULL limits, const cpi_options *CPI_NULLABLE options,
                                    cpi_encoder *CPI_NULLABLE *CPI_NONNULL encoder, cpi_error *CPI_NONNULL error);

@@ -19,7 +19,8 @@
 #define CPI_CODER_METADATA         ((uint32_t)0x80)  /* hands out or takes blobs                               */
 
 #define CPI_CONCURRENCY_ANY         ((uint32_t)0)  /* sessions are independent; one thread in each at a time     */
-#define CPI_CONCURRENCY_SERIAL      ((uint32_t)1)  /* the host lets one thread into the plugin at a time         */
+#define CPI_CONCURRENCY_SERIAL      ((uint32_t)1)  /* the host lets one thread into the plugin at a time; so does a
+                                                      host that does not know the value                          */
 
 /* One coder: the ability to decode and/or encode one format family. Constant for the life of the process. */
 typedef struct cpi_coder {

@@ -1,7 +1,8 @@
 /*
  * status.h - what a call answers: notes, suspensions and errors.
  *
- * Non-negative values are no failure. After a negative value every later call on the same session answers the same
+ * Non-negative values are no failure. Each function lists those that it may answer beside CPI_OK; any other is a fault of
+ * the plugin, never success. After a negative value every later call on the same session answers the same
  * value until it is closed, so a caller that checks late still sees the first cause.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -278,7 +278,7 @@ static cpi_status seek_frame(cpi_decoder *d, uint32_t *index, cpi_error *error) 
 /* The bytes ended before the picture did; rows from `first` on are new. */
 static cpi_status run_dry(cpi_decoder *d, uint32_t first, int may_grow, int wants_partial, cpi_error *error) {
     const uint64_t end = HEADER_BYTES + (uint64_t)d->row * d->width * PIXEL_BYTES;
-    d->dirty           = (cpi_rect){0, first, d->row > first ? d->width : 0, d->row - first};
+    d->dirty           = (cpi_rect){0, (int32_t)first, d->row > first ? d->width : 0, d->row - first};
     if (wants_partial && d->row > (may_grow ? first : 0)) return CPI_PARTIAL;
     if (may_grow) return CPI_NEED_INPUT;
     return fail_at(&d->base, error, CPI_TRUNCATED, end, "the data ends before the last row");
@@ -302,7 +302,7 @@ static cpi_status decode_rows(cpi_decoder *d, const cpi_decode_request *request,
         if (count < row_bytes)
             return run_dry(d, first, status == CPI_NEED_INPUT, (request->flags & CPI_DECODE_WANT_PARTIAL) != 0, error);
     }
-    d->dirty      = (cpi_rect){0, first, d->width, d->height - first};
+    d->dirty      = (cpi_rect){0, (int32_t)first, d->width, d->height - first};
     d->base.state = DECODED;
     return CPI_OK;
 }

@@ -12,7 +12,8 @@
  *    "default". Fields are only ever appended. Four plain values are frozen for the life of a major version and
  *    carry no size: cpi_rect, cpi_pixel_format, cpi_rational and cpi_table. So is cpi_color, which lies inside another.
  *  - Flags words: an unknown bit in the upper half must be understood (refuse the call with CPI_UNSUPPORTED); an
- *    unknown bit in the lower half is a hint (ignore it).
+ *    unknown bit in the lower half is a hint (ignore it). Reserved words are zero. The host holds every struct that a
+ *    plugin fills against these two rules, and refuses one that breaks them: it needs a newer host.
  *  - Memory is freed by the side that allocated it. The host owns surfaces, sources, sinks, limits and options; the
  *    plugin owns everything reachable from its cpi_plugin. Strings are UTF-8 and NUL-terminated.
  *  - Nothing here relies on pointer identity, variadics, callbacks into the application or re-entry, so the same

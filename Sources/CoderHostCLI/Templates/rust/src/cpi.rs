@@ -76,8 +76,8 @@ contract!(Error, 392, {
 });
 
 contract!(Rect, 16, {
-    x: u32 = 0,
-    y: u32 = 4,
+    x: i32 = 0,
+    y: i32 = 4,
     width: u32 = 8,
     height: u32 = 12,
 });

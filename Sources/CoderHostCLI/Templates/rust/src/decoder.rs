@@ -111,7 +111,7 @@ impl Decoder {
             }
             self.row += 1;
         }
-        self.dirty = cpi::Rect { x: 0, y: first, width: self.width, height: self.height - first };
+        self.dirty = cpi::Rect { x: 0, y: first as i32, width: self.width, height: self.height - first };
         base.state = DECODED;
         Ok(cpi::OK)
     }
@@ -119,7 +119,7 @@ impl Decoder {
     /// The bytes ended before the picture did; rows from `first` on are new.
     fn run_dry(&mut self, first: u32, offset: u64, may_grow: bool, wants_partial: bool) -> Answer {
         let rows = self.row - first;
-        self.dirty = cpi::Rect { x: 0, y: first, width: if rows > 0 { self.width } else { 0 }, height: rows };
+        self.dirty = cpi::Rect { x: 0, y: first as i32, width: if rows > 0 { self.width } else { 0 }, height: rows };
         if wants_partial && self.row > if may_grow { first } else { 0 } {
             return Ok(cpi::PARTIAL);
         }

@@ -8,9 +8,11 @@
 
 #include "version.h"
 
-/* A rectangle of the canvas in pixels; x grows to the right, y downwards. Frozen for this major. */
+/* A rectangle in pixels; x grows to the right, y downwards. Frozen for this major. The origin may lie above or left of the
+   canvas, as crops of some formats do; the host shows what lies on it. */
 typedef struct cpi_rect {
-    uint32_t x, y, width, height;
+    int32_t  x, y;
+    uint32_t width, height;
 } cpi_rect;
 
 /* Channels in memory order. */

@@ -98,7 +98,7 @@ final class Decoder: Session {
             }
             row += 1
         }
-        dirty = cpi_rect(x: 0, y: first, width: width, height: height - first)
+        dirty = cpi_rect(x: 0, y: Int32(first), width: width, height: height - first)
         state = .decoded
         return CPI_OK
     }
@@ -107,7 +107,7 @@ final class Decoder: Session {
     private func runDry(
         _ first: UInt32, _ offset: UInt64, _ mayGrow: Bool, _ wantsPartial: Bool
     ) throws(Failure) -> cpi_status {
-        dirty = cpi_rect(x: 0, y: first, width: row > first ? width : 0, height: row - first)
+        dirty = cpi_rect(x: 0, y: Int32(first), width: row > first ? width : 0, height: row - first)
         if wantsPartial && row > (mayGrow ? first : 0) { return CPI_PARTIAL }
         if mayGrow { return CPI_NEED_INPUT }
         throw Failure(CPI_TRUNCATED, "the data ends before the last row", at: offset)

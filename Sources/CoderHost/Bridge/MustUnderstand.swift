@@ -1,0 +1,61 @@
+import CCoderPlugin
+import ImageModel
+
+/// What every struct of a plugin is held against: the upper half of a word of flags, and words that are reserved, have to be
+/// understood, and this version of the contract gives none of them a meaning.
+extension CoderError {
+    /// A plugin uses what only a newer host understands.
+    private static func notUnderstood(_ field: String, _ value: UInt32) -> CoderError {
+        var error = CoderError(
+            .unsupportedFeature,
+            "the plugin sets \(field) to 0x\(String(value, radix: 16)), which needs a newer coderhost",
+            hint: "update coderhost, or use an older version of the plugin")
+        error.feature = field
+        return error
+    }
+
+    /// A value that the contract does not define.
+    static func undefined(_ field: String, _ value: UInt32) -> CoderError {
+        CoderError(
+            .pluginFault, "the plugin reports \(field) \(value), which does not exist",
+            hint: "tell the plugin's author, or update coderhost if the plugin is newer")
+    }
+
+    /// A pixel format without a name in this version, and nothing else is offered.
+    static func unknown(_ format: cpi_pixel_format) -> CoderError {
+        var error = CoderError(
+            .unsupportedFeature,
+            "the plugin's pixel format (channels \(format.channels), numeric \(format.numeric), \(format.bits) bits, "
+                + "alpha \(format.alpha)) is not known to this coderhost, and the plugin offers no other",
+            hint: "update coderhost, or use an older version of the plugin")
+        error.feature = "pixel format"
+        return error
+    }
+
+    fileprivate static func require(
+        _ name: String, flags: UInt32, reserved: KeyValuePairs<String, UInt32>
+    ) throws(CoderError) {
+        if flags & 0xFFFF_0000 != 0 { throw notUnderstood("\(name).flags", flags) }
+        for (field, value) in reserved where value != 0 { throw notUnderstood("\(name).\(field)", value) }
+    }
+}
+
+extension cpi_image_info {
+    /// - Throws: `.unsupportedFeature`, as the others.
+    func requireUnderstood() throws(CoderError) {
+        try CoderError.require("cpi_image_info", flags: flags, reserved: ["reserved": reserved])
+        try CoderError.require("cpi_color", flags: color.flags, reserved: ["reserved": color.reserved])
+    }
+}
+
+extension cpi_frame_info {
+    func requireUnderstood() throws(CoderError) {
+        try CoderError.require("cpi_frame_info", flags: flags, reserved: ["reserved": reserved])
+    }
+}
+
+extension cpi_format_offer {
+    func requireUnderstood() throws(CoderError) {
+        try CoderError.require("cpi_format_offer", flags: flags, reserved: ["reserved": reserved])
+    }
+}

@@ -1,0 +1,68 @@
+import CoderHost
+import ImageModel
+import TestSupport
+import Testing
+
+/// Plugins that use values which the contract does not define, in the host's process and in a worker.
+@Suite(.timeLimit(.minutes(40))) struct `A value that the contract does not define` {
+    private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
+
+    private func host(_ number: Int, _ folder: TemporaryDirectory, _ policy: Int) throws -> CoderHost {
+        try BuiltPlugin.put("undefined-values", ["-DCASE=\(number)"], into: folder)
+        return testHost(folder.path, Repository.products, isolation: Self.policies[policy])
+    }
+
+    private static let refused: [(number: Int, code: CoderError.Code, says: String)] = [
+        (1, .pluginFault, "decode with status 17"), (2, .pluginFault, "decode with status 1"),
+        (3, .pluginFault, "read_header with status 17"), (4, .pluginFault, "next_frame with status 3"),
+        (5, .pluginFault, "set_source with status 1"), (6, .pluginFault, "open"),
+        (7, .unsupportedFeature, "cpi_image_info.flags"), (8, .unsupportedFeature, "cpi_image_info.reserved"),
+        (9, .unsupportedFeature, "cpi_color.flags"), (10, .unsupportedFeature, "cpi_color.reserved"),
+        (11, .unsupportedFeature, "cpi_frame_info.flags"), (12, .unsupportedFeature, "cpi_frame_info.reserved"),
+        (13, .unsupportedFeature, "cpi_format_offer.flags"), (14, .unsupportedFeature, "cpi_format_offer.reserved"),
+        (15, .unsupportedFeature, "channels 99, numeric 98"), (16, .unsupportedFeature, "pixel format"),
+        (17, .pluginFault, "blend 9"), (18, .pluginFault, "disposal 9"), (19, .pluginFault, "loop_kind 9"),
+        (20, .pluginFault, "density_unit 9"), (23, .corrupt, "this plugin answers"),
+    ]
+
+    @Test(arguments: refused.indices, policies.indices)
+    func `is refused by an error that names it`(index: Int, policy: Int) throws {
+        let folder = TemporaryDirectory()
+        let (number, code, says) = Self.refused[index]
+        let host = try host(number, folder, policy)
+
+        let error = try #require(#expect(throws: CoderError.self) { try host.manager.decode(badPicture) })
+
+        #expect(error.code == code)
+        #expect(error.message.contains(says), "\(error.message)")
+    }
+
+    @Test(arguments: policies.indices) func `in the native format leaves the formats that are offered`(policy: Int) throws {
+        let folder = TemporaryDirectory()
+        let image = try host(21, folder, policy).manager.decode(badPicture)
+        #expect(image.info.nativeFormat == .rgb8)
+        #expect(image.pixels.packed.starts(with: [255, 0, 0]))
+    }
+
+    @Test func `for the concurrency stands for one thread at a time`() throws {
+        let folder = TemporaryDirectory()
+        let host = try host(22, folder, 0)
+        let right = Tally()
+        sideBySide(4, threads: 4) { _ in
+            if (try? host.manager.decode(badPicture)) != nil { right.add() }
+        }
+        #expect(right.count == 4)
+    }
+
+    @Test(arguments: policies.indices) func `is none of a frame that begins left of the canvas`(policy: Int) throws {
+        let folder = TemporaryDirectory()
+        try BuiltPlugin.put("answers", ["-DANSWER=CPI_OK", "-DCHANGE_FRAME=frame->rect.x = -1;"], into: folder)
+        let host = testHost(folder.path, Repository.products, isolation: Self.policies[policy])
+
+        let image = try host.manager.decode(badPicture)
+
+        #expect(image.pixels.format == .rgba8)
+        let row: [UInt8] = [255, 0, 0, 255, 0, 0, 0, 0]
+        #expect(image.pixels.packed == row + row)
+    }
+}
