@@ -71,17 +71,17 @@ final class IsolatedPlugin: Sendable {
                 return idle
             }
         }
-        // A zygote that has idled out, or that was killed from outside, is started again once.
-        do throws(ZygoteFailure) {
-            return try fork(context, memory)
-        } catch {
-            guard case .gone = error else { throw self.error(error) }
+        // One zygote may have idled out, and the next one may be killed from outside: a third says something of the plugin.
+        var failure = ZygoteFailure.gone
+        for _ in 0..<3 {
+            do throws(ZygoteFailure) {
+                return try fork(context, memory)
+            } catch {
+                failure = error
+                guard case .gone = error else { break }
+            }
         }
-        do throws(ZygoteFailure) {
-            return try fork(context, memory)
-        } catch {
-            throw self.error(error)
-        }
+        throw error(failure)
     }
 
     /// Threads that the plugin declares to have at one time, beside the first.
@@ -246,7 +246,7 @@ final class IsolatedPlugin: Sendable {
                 hint: "raise the limits of this process (ulimit -n, ulimit -u, ulimit -v), or try again later")
         case .crashed(let how, _): misbehaved(how)
         case .refused(let loaded): record.refusal(Self.refusal(loaded, record).status)
-        case .gone: misbehaved("its process ended twice")
+        case .gone: misbehaved("its process ended three times")
         }
     }
 

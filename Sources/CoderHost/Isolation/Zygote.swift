@@ -280,6 +280,11 @@ final class Zygote: Sendable {
                 state.isUsable = false
                 throw .crashed("it sent descriptors that nobody asked for", .violation)
             }
+            // So the kernel answers once the guardian that it would ask has been killed.
+            if answer.error == ENOSYS {
+                state.isUsable = false
+                throw .gone
+            }
             // Its constructors have run: they may have used up what is missing, or only say so.
             if answer.error != 0 {
                 throw .crashed("a worker cannot be forked from it: \(SystemError(answer.error))", .violation)

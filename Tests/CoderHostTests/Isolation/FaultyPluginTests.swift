@@ -129,6 +129,17 @@ import Testing
         #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
     }
 
+    @Test func `is not blamed for processes that somebody else ends`() throws {
+        let folder = TemporaryDirectory()
+        let file = "libcoder-k\(UInt16.random(in: 1000...9999)).so"
+        let host = try Self.host("none", folder, as: file)
+        for _ in 0..<5 {
+            #expect(try host.manager.decode(Self.picture).info.size == PixelSize(2, 1))
+            for process in processes(named: file) { killProcess(process) }
+        }
+        #expect(host.plugins.first { $0.id == "org.example.faulty-plugin" }?.status.state == .loaded)
+    }
+
     @Test func `that goes on after it was cancelled is ended`() throws {
         let folder = TemporaryDirectory()
         let host = try Self.host("endless", folder)
