@@ -158,7 +158,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `Previews of fetch` {
     private func serve(_ bench: Bench) throws -> [UInt8] {
         let bytes = try #require(readFile(Repository.fixture("pictures/f-progressive.jpg")))
-        bench.server.on("/p.jpg") { _ in .chunked(bytes, piece: max(1, bytes.count / 8), every: 150) }
+        bench.server.on("/p.jpg") { _ in .chunked(bytes, piece: max(1, bytes.count / 8), every: 400) }
         bench.place.folder("looks")
         return bytes
     }
@@ -185,7 +185,7 @@ import Testing
             let bytes = try serve(bench)
             // What a decoder can show, and then no picture any more.
             let broken = bytes.prefix(bytes.count * 3 / 4)
-            bench.server.on("/cut.jpg") { _ in .chunked(Array(broken), piece: max(1, bytes.count / 8), every: 150) }
+            bench.server.on("/cut.jpg") { _ in .chunked(Array(broken), piece: max(1, bytes.count / 8), every: 400) }
             let words = ["--progressive-to", "looks", bench.server.url("/cut.jpg")]
 
             let told = try await bench.coderhost(["fetch", "--allow-private", "--json"] + words)

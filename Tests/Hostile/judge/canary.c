@@ -74,13 +74,25 @@ static int is_traced(void) {
     return tracer != 0;
 }
 
+/* Whether it was ended or stopped and a busy machine has not got round to it: the next attack would seem to have done so. */
+static int is_ending(void) {
+    char               path[64], line[256];
+    unsigned long long pending = 0, mask;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)canary);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigPnd: %llx", &mask) == 1 || sscanf(line, "ShdPnd: %llx", &mask) == 1) pending |= mask;
+    if (file) fclose(file);
+    return (pending & (1ULL << (SIGKILL - 1) | 1ULL << (SIGSTOP - 1))) != 0;
+}
+
 /* Whatever happened to it, the next attack meets a new one. */
 void canary_inspect(evidence *found) {
     int           status, before = found->count;
     cpu_set_t     processors;
     char          copy[sizeof canary_secret] = "";
     struct iovec  mine = {copy, sizeof copy}, theirs = {canary_secret, sizeof copy};
-    if (waitpid(canary, &status, WNOHANG | WUNTRACED) != 0) {
+    if (waitpid(canary, &status, (is_ending() ? 0 : WNOHANG) | WUNTRACED) != 0) {
         notice(found, "the canary was %s", WIFSTOPPED(status) ? "stopped" : "killed");
         if (!WIFSTOPPED(status)) canary = 0;
         end_canary();
