@@ -5,10 +5,8 @@ import Testing
 
 /// The plugins as they were built, reached the way an application reaches them.
 enum Bench {
-    static let host = CoderHost(
-        configuration: HostConfiguration(
-            directories: [.init(Repository.products, origin: .argument)], administrationDirectories: [],
-            followsChanges: false))
+    /// In this process, also where a short time limit would choose a worker: sanitizers see nothing there.
+    static let host = testHost(Repository.products)
     static var manager: CodersManager { host.manager }
 
     static func source(_ fixture: Fixture) -> ImageSource { ImageSource(fixture.bytes, name: fixture.name) }

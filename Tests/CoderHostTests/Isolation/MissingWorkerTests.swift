@@ -15,7 +15,7 @@ import Testing
         try PluginBuilder.build("faulty/none.c", flags: ["-lm"], into: folder.path, named: "libcoder-own.so")
         var policy = IsolationPolicy(.auto, needed: [])
         policy.workerPath = folder.file("worker")
-        return testHost(folder.path, Repository.products, isolation: policy)
+        return testHost(folder.path, Repository.workerPlugins, isolation: policy)
     }
 
     /// Where a picture was decoded.
