@@ -246,8 +246,4 @@ func removeContents(_ folder: String, depth: Int = 8) {
 }
 
 /// How many files this process may have open; nil where that cannot be told.
-package func openFileLimit() -> Int? {
-    var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
-    return Int(clamping: limit.rlim_cur)
-}
+package func openFileLimit() -> Int? { Machine.limit(of: RLIMIT_NOFILE) }

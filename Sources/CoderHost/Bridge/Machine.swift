@@ -30,14 +30,22 @@ package enum Machine {
         return nil
     }
 
+    /// The bytes of addresses that this process may use; nil where there is no limit.
+    package static var addressLimit: Int? { limit(of: RLIMIT_AS) }
+
+    /// The soft limit of this process; nil where there is none.
+    static func limit(of resource: __rlimit_resource) -> Int? {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
+            return nil
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+
     /// Whether this process may be refused memory that it asks for: it has a limit of its own, or the kernel promises no more
     /// than there is. Elsewhere only absurd amounts are refused.
     static let refusesMemory: Bool = {
-        let isLimited = [RLIMIT_AS, RLIMIT_DATA].contains { resource in
-            var limit = rlimit()
-            let status = unsafe getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
-            return status == 0 && limit.rlim_cur != rlim_t.max
-        }
+        let isLimited = limit(of: RLIMIT_AS) != nil || limit(of: RLIMIT_DATA) != nil
         guard !isLimited, let file = try? File(reading: "/proc/sys/vm/overcommit_memory") else { return isLimited }
         return (try? file.bytes(at: 0, count: 1)) == [UInt8(ascii: "2")]
     }()

@@ -58,7 +58,9 @@ struct PluginCoder: ImageCoder {
         _ origin: ImageSource.Origin?, _ context: SessionContext, local: () throws(CoderError) -> Port,
         remote: (Worker) throws(CoderError) -> Port
     ) throws(CoderError) -> Port {
-        context.choices = Set(descriptor.options.filter { $0.kind == .enum }.map(\.key))
+        if !context.options.values.isEmpty {
+            context.choices = Set(descriptor.options.filter { $0.kind == .enum }.map(\.key))
+        }
         let reason: String
         switch isolation.choice(record, origin, context.limits) {
         case .inProcess(let why):

@@ -14,16 +14,8 @@ enum Resources {
     /// A connection, a look-up of its name, an entry of the cache, an output, and a worker with its memory.
     private static let each = 8
 
-    /// What the threads and their heaps reserve: with less, the queues of tasks wait for ever for a thread.
-    private static let addressSpace: UInt64 = 450 << 20
-
-    private static func addressSpaceLimit() -> UInt64? {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
-            return nil
-        }
-        return UInt64(limit.rlim_cur)
-    }
+    /// Bytes of addresses that threads and their heaps reserve. With less, the queues of tasks wait for a thread without end.
+    private static let addressSpace = 450 << 20
 
     /// How many transfers there is room for; says so where they are fewer than are wanted.
     ///
@@ -44,7 +36,7 @@ enum Resources {
                 "/proc/self cannot be read, which the network needs", hint: "mount -t proc proc /proc",
                 exit: .unavailable)
         }
-        if let limit = addressSpaceLimit(), limit < addressSpace {
+        if let limit = Machine.addressLimit, limit < addressSpace {
             throw UsageError(
                 "this process may use \(limit >> 20) MiB of addresses, and the network needs \(addressSpace >> 20) MiB",
                 hint: "ulimit -v unlimited, or at least \(addressSpace >> 10)", exit: .outOfMemory)

@@ -24,7 +24,13 @@ import Testing
         let threads = Mutex<[String]>([])
         let workers = Mutex<[[String]]>([])
         sideBySide(processorCount, threads: processorCount, isBound: true) { _ in
-            guard let session = try? host.manager.openSession(Self.source) else { return }
+            let session: DecodeSession
+            do throws(CoderError) {
+                session = try host.manager.openSession(Self.source)
+            } catch {
+                Issue.record(error)
+                return
+            }
             threads.withLock { $0.append(processors(of: "thread-self")) }
             // All sessions are open at one time, until everybody has looked.
             wait(until: { threads.withLock { $0.count } == processorCount })
