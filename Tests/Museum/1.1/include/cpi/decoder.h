@@ -84,14 +84,16 @@ typedef struct cpi_decoder_api {
     cpi_status (*CPI_NONNULL read_header)(cpi_decoder *CPI_NONNULL decoder, cpi_image_info *CPI_NONNULL info,
                                           cpi_error *CPI_NONNULL error);
 
-    /* Hands out metadata number `index`, from 0. CPI_END behind the last one, CPI_NEED_INPUT. The blob stays valid until the next call
-       on this decoder. Metadata that stands behind the pixels may appear only after decode.
+    /* Hands out metadata number `index`, from 0. CPI_OK, CPI_END behind the last one, CPI_NEED_INPUT or an error. The
+       blob stays valid until the next call on this decoder. Metadata that stands behind the pixels may appear only
+       after decode.
        [host - header and later - session thread] */
     cpi_status (*CPI_NULLABLE blob)(cpi_decoder *CPI_NONNULL decoder, uint32_t index, cpi_blob *CPI_NONNULL blob,
                                     cpi_error *CPI_NONNULL error);
 
     /* Offers pixel format number `index`, best first (0 is the native one). CPI_END behind the last one. A host that does
-       not know the native format takes the first offer that it knows. NULL: only the native format. [host - header and later - session thread] */
+       not know the native format takes the first offer that it knows. NULL: only the native format.
+       [host - header and later - session thread] */
     cpi_status (*CPI_NULLABLE offer)(cpi_decoder *CPI_NONNULL decoder, uint32_t index,
                                      cpi_format_offer *CPI_NONNULL offer, cpi_error *CPI_NONNULL error);
 
@@ -107,7 +109,8 @@ typedef struct cpi_decoder_api {
                                          cpi_error *CPI_NONNULL error);
 
     /* Arranges that next_frame answers frame *index, or an earlier one that has to be decoded first: the nearest from
-       which *index can be rebuilt, written back to *index. CPI_NEED_INPUT. NULL: only to 0, by a new session.
+       which *index can be rebuilt, written back to *index. CPI_OK, CPI_NEED_INPUT or an error. NULL: only to 0, by
+       a new session.
        [host - header, frame, decoded - session thread] */
     cpi_status (*CPI_NULLABLE seek_frame)(cpi_decoder *CPI_NONNULL decoder, uint32_t *CPI_NONNULL index,
                                           cpi_error *CPI_NONNULL error);
