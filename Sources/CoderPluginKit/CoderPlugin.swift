@@ -29,6 +29,7 @@ public struct Coder: Sendable {
     public var id: String
     public var decoder: (any ImageDecoder.Type)?
     public var encoder: (any ImageEncoder.Type)?
+    public var rewriter: (any ImageRewriter.Type)?
     public var roles: CoderRoles
 
     /// Describes a coder; `.decode`, `.encode` and `.animation` follow from the types, the rest is told in `roles`.
@@ -36,11 +37,12 @@ public struct Coder: Sendable {
     /// An encoder with the role `.encodeAnimation` is one of stills too only if `roles` says `.encode`.
     public init(
         id: String, decoder: (any ImageDecoder.Type)? = nil, encoder: (any ImageEncoder.Type)? = nil,
-        roles: CoderRoles = []
+        rewriter: (any ImageRewriter.Type)? = nil, roles: CoderRoles = []
     ) {
         self.id = id
         self.decoder = decoder
         self.encoder = encoder
+        self.rewriter = rewriter
         self.roles = roles
         if let decoder {
             self.roles.insert(.decode)

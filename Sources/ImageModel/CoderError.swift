@@ -3,7 +3,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Identifies a kind of error; the list is open, so switch with a default.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
-            case unrecognizedFormat, noCoder, notMine, corrupt, truncated, needsInput, unsupportedFeature
+            case unrecognizedFormat, noCoder, notMine, corrupt, truncated, needsInput, unsupportedFeature, refused
             case limitExceeded, invalidArgument, misuse, cancelled, deadlineExceeded, outOfMemory, inputOutput
             case notFound, cannotCreate, pluginRefused, pluginFault, pluginCrashed, isolationUnavailable
             case invalidURL, transferFailed, badStatus, badContentType, badResponse, addressDenied, failedBefore
@@ -21,6 +21,8 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
         /// A suspension, not a failure: the source has to grow.
         public static let needsInput = Code(kind: .needsInput)
         public static let unsupportedFeature = Code(kind: .unsupportedFeature)
+        /// A coder cannot serve this one request; its session goes on.
+        public static let refused = Code(kind: .refused)
         public static let limitExceeded = Code(kind: .limitExceeded)
         public static let invalidArgument = Code(kind: .invalidArgument)
         /// A call out of sequence: a bug of the caller.
@@ -147,6 +149,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
     public static func unsupported(_ feature: String) -> CoderError {
         CoderError(.unsupportedFeature, "\(feature) is not supported", feature: feature)
     }
+    public static func refused(_ reason: String) -> CoderError { CoderError(.refused, reason) }
     public static func invalidArgument(_ message: String, hint: String? = nil) -> CoderError {
         CoderError(.invalidArgument, message, hint: hint)
     }
