@@ -45,7 +45,10 @@ struct Manifest {
                         message: "a role is one of \(Self.roles.sorted().joined(separator: ", "))", offset: role.offset)
                 }
             }
-            for format in try coder.elements("formats") { try format.string("id") }
+            for format in try coder.elements("formats") {
+                try format.string("id")
+                for signature in format.optional("signatures") { try signature.checkSignature() }
+            }
             var keys: [String] = []
             for option in coder.optional("options") { keys.append(try option.string("key")) }
             optionKeys.append((try coder.string("id"), keys))

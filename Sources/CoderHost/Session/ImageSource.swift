@@ -77,6 +77,9 @@ public final class ImageSource: Sendable {
             tail: isComplete ? bytes(max(0, count - FormatSniffer.tailCount)..<count) : [])
     }
 
+    /// Whether no byte that arrives later adds to what a sniffer looks at in the beginning.
+    var hasWholeHead: Bool { isComplete || count >= FormatSniffer.headCount }
+
     /// The lower-case extension of the name.
     public var fileExtension: String? {
         FileName(name).suffix?.lowercased()
