@@ -37,6 +37,7 @@ struct Manifest {
         try abi.integer("major", in: Self.abi.major...Self.abi.major)
         try abi.integer("minor_built", in: Self.abi.minor...Self.abi.minor)
         minorNeeded = try abi.integer("minor_needed", in: 0...Self.abi.minor)
+        try root.checkIsolation()
         for coder in try root.elements("coders") {
             try coder.string("id")
             for role in try coder.elements("roles") {
@@ -120,5 +121,17 @@ extension JSON {
             throw value.fault("\"\(key)\" must be \(wanted)")
         }
         return number
+    }
+}
+
+extension JSON {
+    /// Checks the demands whose wrong spelling would make the plugin run without what it asks for.
+    fileprivate func checkIsolation() throws(ManifestError) {
+        guard has("isolation") else { return }
+        let isolation = try object("isolation")
+        if isolation.has("required") {
+            let value = try isolation.member("required")
+            guard case .bool = value.content else { throw value.fault("\"required\" must be true or false") }
+        }
     }
 }

@@ -58,7 +58,7 @@ import Testing
         ("\"encode\"]", "\"fly\"]", "error: a role is one of"),
         (
             "\"extensions\": [ ]", #""signatures": [{"regex": "a"}]"#,
-            "5:52: error: a rule has one of the keys find, xml-root"
+            "5:60: error: a rule has one of the keys find, xml-root"
         ),
         (
             "\"extensions\": [ ]", #""signatures": [{"find": "2", "within": 9}]"#,
@@ -72,6 +72,7 @@ import Testing
             "\"extensions\": [ ]", #""signatures": [{"gzip": {"gzip": {}}}]"#,
             "a gzip rule must not stand in a gzip rule"
         ),
+        ("\"schema\": 1", #""schema": 1, "isolation": {"required": 1}"#, "\"required\" must be true or false"),
         ("\"extensions\": [ ]", "\"extensions\": [ ],", "5:64: error: a key in quotation marks is expected here"),
         ("\"extensions\": [ ]", "\"extensions\": [ 1 2 ]", "error: ',' is expected here"),
         ("\"extensions\": [ ]", "\"extensions\": nul", "error: a JSON value is expected here"),

@@ -11,6 +11,12 @@ enum JSONReport {
                 .object([
                     ("file", .string(request.plugin)), ("id", .string(manifest.id)),
                     ("version", .string(manifest.version)),
+                    (
+                        "isolation",
+                        .object([
+                            ("required", .bool(manifest.requiresIsolation)),
+                        ])
+                    ),
                 ])
             ),
             ("abi", .string(pluginInterfaceVersion)), ("effort", .string(request.effort.rawValue)),
