@@ -125,6 +125,9 @@ extension JSON {
 }
 
 extension JSON {
+    /// The resources that `isolation.read` may name.
+    private static let readable = ["fonts"]
+
     /// Checks the demands whose wrong spelling would make the plugin run without what it asks for.
     fileprivate func checkIsolation() throws(ManifestError) {
         guard has("isolation") else { return }
@@ -132,6 +135,11 @@ extension JSON {
         if isolation.has("required") {
             let value = try isolation.member("required")
             guard case .bool = value.content else { throw value.fault("\"required\" must be true or false") }
+        }
+        for resource in isolation.has("read") ? try isolation.elements("read") : [] {
+            guard case .string(let name) = resource.content, Self.readable.contains(name) else {
+                throw resource.fault("\"read\" takes \(Self.readable.joined(separator: ", "))")
+            }
         }
     }
 }

@@ -73,6 +73,8 @@ import Testing
             "a gzip rule must not stand in a gzip rule"
         ),
         ("\"schema\": 1", #""schema": 1, "isolation": {"required": 1}"#, "\"required\" must be true or false"),
+        ("\"schema\": 1", #""schema": 1, "isolation": {"read": ["cameras"]}"#, "\"read\" takes fonts"),
+        ("\"schema\": 1", #""schema": 1, "isolation": {"read": "fonts"}"#, "\"read\" must be an array"),
         ("\"extensions\": [ ]", "\"extensions\": [ ],", "5:64: error: a key in quotation marks is expected here"),
         ("\"extensions\": [ ]", "\"extensions\": [ 1 2 ]", "error: ',' is expected here"),
         ("\"extensions\": [ ]", "\"extensions\": nul", "error: a JSON value is expected here"),

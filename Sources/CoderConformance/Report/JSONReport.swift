@@ -15,6 +15,7 @@ enum JSONReport {
                         "isolation",
                         .object([
                             ("required", .bool(manifest.requiresIsolation)),
+                            ("read", .array(manifest.readable.map { .string($0.rawValue) })),
                         ])
                     ),
                 ])

@@ -71,7 +71,10 @@ enum PluginRendering {
 
     /// What a plugin asks of isolation.
     static func isolation(_ manifest: PluginManifest) -> JSONValue {
-        .object([("required", .bool(manifest.requiresIsolation))])
+        .object([
+            ("required", .bool(manifest.requiresIsolation)),
+            ("read", .array(manifest.readable.map { .string($0.rawValue) })),
+        ])
     }
 
     private static func json(_ coder: PluginManifest.Coder) -> JSONValue {
