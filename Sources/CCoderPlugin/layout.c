@@ -35,7 +35,9 @@ OFFSET(cpi_pixel_format, channels, 0);
 OFFSET(cpi_pixel_format, numeric, 1);
 OFFSET(cpi_pixel_format, bits, 2);
 OFFSET(cpi_pixel_format, alpha, 3);
-OFFSET(cpi_pixel_format, reserved, 4);
+OFFSET(cpi_pixel_format, count, 4);
+OFFSET(cpi_pixel_format, layout, 6);
+OFFSET(cpi_pixel_format, reserved, 7);
 SIZE(cpi_pixel_format, 8);
 
 OFFSET(cpi_surface, size, 0);
@@ -48,14 +50,28 @@ OFFSET(cpi_surface, pixels, 32);
 OFFSET(cpi_surface, byte_count, 40);
 SIZE(cpi_surface, 48);
 
-OFFSET(cpi_color, size, 0);
-OFFSET(cpi_color, flags, 4);
-OFFSET(cpi_color, primaries, 8);
-OFFSET(cpi_color, transfer, 9);
-OFFSET(cpi_color, matrix, 10);
-OFFSET(cpi_color, full_range, 11);
-OFFSET(cpi_color, reserved, 12);
+OFFSET(cpi_color, flags, 0);
+OFFSET(cpi_color, primaries, 4);
+OFFSET(cpi_color, transfer, 5);
+OFFSET(cpi_color, matrix, 6);
+OFFSET(cpi_color, full_range, 7);
+OFFSET(cpi_color, reserved, 8);
 SIZE(cpi_color, 16);
+
+OFFSET(cpi_chromaticities, red_x, 0);
+OFFSET(cpi_chromaticities, red_y, 4);
+OFFSET(cpi_chromaticities, green_x, 8);
+OFFSET(cpi_chromaticities, green_y, 12);
+OFFSET(cpi_chromaticities, blue_x, 16);
+OFFSET(cpi_chromaticities, blue_y, 20);
+OFFSET(cpi_chromaticities, white_x, 24);
+OFFSET(cpi_chromaticities, white_y, 28);
+SIZE(cpi_chromaticities, 32);
+
+OFFSET(cpi_mastering, colors, 0);
+OFFSET(cpi_mastering, max_luminance, 32);
+OFFSET(cpi_mastering, min_luminance, 36);
+SIZE(cpi_mastering, 40);
 
 OFFSET(cpi_image_info, size, 0);
 OFFSET(cpi_image_info, flags, 4);
@@ -72,9 +88,15 @@ OFFSET(cpi_image_info, density_unit, 64);
 OFFSET(cpi_image_info, density_x, 68);
 OFFSET(cpi_image_info, density_y, 72);
 OFFSET(cpi_image_info, background, 76);
-#if CPI_TARGET_MINOR == 0
-SIZE(cpi_image_info, 80);
-#endif
+OFFSET(cpi_image_info, tile_width, 80);
+OFFSET(cpi_image_info, tile_height, 84);
+OFFSET(cpi_image_info, region_cost, 88);
+OFFSET(cpi_image_info, gamma, 92);
+OFFSET(cpi_image_info, chromaticities, 96);
+OFFSET(cpi_image_info, mastering, 128);
+OFFSET(cpi_image_info, max_content_light, 168);
+OFFSET(cpi_image_info, max_frame_average_light, 172);
+SIZE(cpi_image_info, 176);
 
 OFFSET(cpi_rational, numerator, 0);
 OFFSET(cpi_rational, denominator, 4);
@@ -98,7 +120,8 @@ OFFSET(cpi_source, ctx, 24);
 OFFSET(cpi_source, available, 32);
 OFFSET(cpi_source, complete, 40);
 OFFSET(cpi_source, read_at, 48);
-SIZE(cpi_source, 56);
+OFFSET(cpi_source, ending, 56);
+SIZE(cpi_source, 64);
 
 OFFSET(cpi_sink, size, 0);
 OFFSET(cpi_sink, flags, 4);
@@ -137,17 +160,17 @@ OFFSET(cpi_limits, max_height, 8);
 OFFSET(cpi_limits, max_frames, 12);
 OFFSET(cpi_limits, max_pixels, 16);
 OFFSET(cpi_limits, max_total_pixels, 24);
-OFFSET(cpi_limits, max_alloc, 32);
-OFFSET(cpi_limits, max_total_alloc, 40);
-OFFSET(cpi_limits, max_metadata_bytes, 48);
-OFFSET(cpi_limits, max_input_bytes, 56);
-OFFSET(cpi_limits, max_output_bytes, 64);
-OFFSET(cpi_limits, max_nesting, 72);
-OFFSET(cpi_limits, max_threads, 76);
-OFFSET(cpi_limits, deadline, 80);
-#if CPI_TARGET_MINOR == 0
-SIZE(cpi_limits, 88);
-#endif
+OFFSET(cpi_limits, max_source_pixels, 32);
+OFFSET(cpi_limits, max_alloc, 40);
+OFFSET(cpi_limits, max_total_alloc, 48);
+OFFSET(cpi_limits, max_metadata_bytes, 56);
+OFFSET(cpi_limits, max_input_bytes, 64);
+OFFSET(cpi_limits, max_output_bytes, 72);
+OFFSET(cpi_limits, max_nesting, 80);
+OFFSET(cpi_limits, max_threads, 84);
+OFFSET(cpi_limits, max_scans, 88);
+OFFSET(cpi_limits, max_ratio, 92);
+SIZE(cpi_limits, 96);
 
 OFFSET(cpi_services, size, 0);
 OFFSET(cpi_services, flags, 4);
@@ -158,9 +181,9 @@ OFFSET(cpi_services, budget, 32);
 OFFSET(cpi_services, poll, 40);
 OFFSET(cpi_services, log, 48);
 OFFSET(cpi_services, progress, 56);
-#if CPI_TARGET_MINOR == 0
-SIZE(cpi_services, 64);
-#endif
+OFFSET(cpi_services, now, 64);
+OFFSET(cpi_services, thread_hint, 72);
+SIZE(cpi_services, 80);
 
 OFFSET(cpi_host, size, 0);
 OFFSET(cpi_host, abi_minor, 4);
@@ -181,8 +204,8 @@ OFFSET(cpi_decode_request, size, 0);
 OFFSET(cpi_decode_request, flags, 4);
 OFFSET(cpi_decode_request, surface, 8);
 OFFSET(cpi_decode_request, region, 16);
-OFFSET(cpi_decode_request, reduced_width, 32);
-OFFSET(cpi_decode_request, reduced_height, 36);
+OFFSET(cpi_decode_request, scaled_width, 32);
+OFFSET(cpi_decode_request, scaled_height, 36);
 SIZE(cpi_decode_request, 40);
 
 OFFSET(cpi_decoder_api, size, 0);
@@ -193,14 +216,13 @@ OFFSET(cpi_decoder_api, set_source, 24);
 OFFSET(cpi_decoder_api, read_header, 32);
 OFFSET(cpi_decoder_api, blob, 40);
 OFFSET(cpi_decoder_api, offer, 48);
-OFFSET(cpi_decoder_api, reduced_size, 56);
+OFFSET(cpi_decoder_api, scaled_size, 56);
 OFFSET(cpi_decoder_api, next_frame, 64);
 OFFSET(cpi_decoder_api, seek_frame, 72);
 OFFSET(cpi_decoder_api, decode, 80);
-OFFSET(cpi_decoder_api, get, 88);
-#if CPI_TARGET_MINOR == 0
-SIZE(cpi_decoder_api, 96);
-#endif
+OFFSET(cpi_decoder_api, dirty, 88);
+OFFSET(cpi_decoder_api, get, 96);
+SIZE(cpi_decoder_api, 104);
 
 OFFSET(cpi_encoder_api, size, 0);
 OFFSET(cpi_encoder_api, reserved, 4);
@@ -232,42 +254,66 @@ OFFSET(cpi_plugin, coder_count, 32);
 OFFSET(cpi_plugin, reserved, 36);
 OFFSET(cpi_plugin, coder, 40);
 OFFSET(cpi_plugin, init, 48);
-OFFSET(cpi_plugin, quiesce, 56);
-OFFSET(cpi_plugin, get, 64);
-SIZE(cpi_plugin, 72);
+OFFSET(cpi_plugin, get, 56);
+SIZE(cpi_plugin, 64);
 
 OFFSET(cpi_table, size, 0);
 OFFSET(cpi_table, rev, 4);
 OFFSET(cpi_table, tag, 8);
 SIZE(cpi_table, 16);
 
-OFFSET(cpi_thumbnail_api, table, 0);
-OFFSET(cpi_thumbnail_api, info, 16);
-OFFSET(cpi_thumbnail_api, decode, 24);
-SIZE(cpi_thumbnail_api, 32);
+OFFSET(cpi_item, size, 0);
+OFFSET(cpi_item, flags, 4);
+OFFSET(cpi_item, role, 8);
+OFFSET(cpi_item, of, 12);
+OFFSET(cpi_item, group, 16);
+OFFSET(cpi_item, reserved, 20);
+OFFSET(cpi_item, name, 24);
+OFFSET(cpi_item, kind, 32);
+SIZE(cpi_item, 40);
+
+OFFSET(cpi_items_api, table, 0);
+OFFSET(cpi_items_api, describe, 16);
+OFFSET(cpi_items_api, select, 24);
+OFFSET(cpi_items_api, count, 32);
+SIZE(cpi_items_api, 40);
 
 OFFSET(cpi_thumbnail_encode_api, table, 0);
 OFFSET(cpi_thumbnail_encode_api, add, 16);
 SIZE(cpi_thumbnail_encode_api, 24);
 
-/* Appended by 1.1 */
-#if CPI_TARGET_MINOR >= 1
+OFFSET(cpi_encode_rows_api, table, 0);
+OFFSET(cpi_encode_rows_api, begin_rows, 16);
+OFFSET(cpi_encode_rows_api, add_rows, 24);
+SIZE(cpi_encode_rows_api, 32);
 
-OFFSET(cpi_image_info, thumbnail_count, 80);
-OFFSET(cpi_image_info, reserved, 84);
-SIZE(cpi_image_info, 88);
+OFFSET(cpi_parallel_api, table, 0);
+OFFSET(cpi_parallel_api, run, 16);
+SIZE(cpi_parallel_api, 24);
 
-OFFSET(cpi_limits, max_scans, 88);
-OFFSET(cpi_limits, max_ratio, 92);
-SIZE(cpi_limits, 96);
+OFFSET(cpi_rewrite_request, size, 0);
+OFFSET(cpi_rewrite_request, flags, 4);
+OFFSET(cpi_rewrite_request, remove, 8);
+OFFSET(cpi_rewrite_request, orientation, 12);
+OFFSET(cpi_rewrite_request, crop, 16);
+OFFSET(cpi_rewrite_request, blobs, 32);
+OFFSET(cpi_rewrite_request, blob_stride, 40);
+OFFSET(cpi_rewrite_request, blob_count, 48);
+OFFSET(cpi_rewrite_request, reserved, 52);
+SIZE(cpi_rewrite_request, 56);
 
-OFFSET(cpi_services, now, 64);
-OFFSET(cpi_services, thread_hint, 72);
-SIZE(cpi_services, 80);
+OFFSET(cpi_rewrite_outcome, size, 0);
+OFFSET(cpi_rewrite_outcome, flags, 4);
+OFFSET(cpi_rewrite_outcome, kept, 8);
+OFFSET(cpi_rewrite_outcome, reserved, 24);
+SIZE(cpi_rewrite_outcome, 28);
 
-OFFSET(cpi_decoder_api, dirty, 96);
-SIZE(cpi_decoder_api, 104);
+OFFSET(cpi_rewrite_api, table, 0);
+OFFSET(cpi_rewrite_api, rewrite, 16);
+SIZE(cpi_rewrite_api, 24);
 
-#endif
+OFFSET(cpi_transcode_api, table, 0);
+OFFSET(cpi_transcode_api, transcode, 16);
+SIZE(cpi_transcode_api, 24);
 
 #endif

@@ -63,7 +63,7 @@ extension Workshop {
         info.height = UInt32(first.height)
         info.bit_depth = 8
         info.frame_count = UInt32(pictures.count)
-        info.flags = CPI_IMAGE_FRAME_COUNT_KNOWN | (first.hasAlpha ? CPI_IMAGE_HAS_ALPHA : 0)
+        info.flags = first.hasAlpha ? CPI_IMAGE_HAS_ALPHA : 0
         if pictures.count > 1 {
             info.flags |= CPI_IMAGE_ANIMATED
             info.loop_kind = setup.loops == 0 ? CPI_LOOPS_INFINITE : CPI_LOOPS_COUNT
@@ -71,10 +71,9 @@ extension Workshop {
         }
         info.orientation = setup.orientation
         info.color = setup.color ?? cpi_color()
-        info.color.size = UInt32(MemoryLayout<cpi_color>.size)
         info.native = cpi_pixel_format(
             channels: first.hasAlpha ? CPI_CHANNELS_RGBA : CPI_CHANNELS_RGB, numeric: CPI_NUMERIC_UNORM, bits: 8,
-            alpha: first.hasAlpha ? CPI_ALPHA_STRAIGHT : CPI_ALPHA_NONE, reserved: 0)
+            alpha: first.hasAlpha ? CPI_ALPHA_STRAIGHT : CPI_ALPHA_NONE, count: 0, layout: 0, reserved: 0)
         return info
     }
 
@@ -113,7 +112,7 @@ extension Workshop {
         for blob in setup.blobs {
             let answer = session.add(blob)
             outcome.blobAnswers.append(answer.status)
-            if answer.status != CPI_UNSUPPORTED, take(answer) { return }
+            if answer.status != CPI_REFUSED, take(answer) { return }
         }
         for (index, picture) in pictures.enumerated() {
             let surface = Surface(

@@ -3,7 +3,7 @@ import CCoderPlugin
 /// Pixels as 8-bit RGBA, for comparisons.
 enum RGBA {
     static let format = cpi_pixel_format(
-        channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, reserved: 0)
+        channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, count: 0, layout: 0, reserved: 0)
 
     static func of(_ pixels: [UInt8], _ format: cpi_pixel_format) -> [UInt8] {
         let count = format.channelCount

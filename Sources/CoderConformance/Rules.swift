@@ -3,71 +3,72 @@ extension Rule {
     static let size = Rule(
         "coder_plugin.h", "A reader uses min(size, sizeof its own); what is missing reads as zero and means \"absent\"")
     static let flags = Rule(
-        "coder_plugin.h", "an unknown bit in the upper half must be understood (refuse the call with CPI_UNSUPPORTED)")
+        "coder_plugin.h", "unknown flags in the lower half are hints to ignore")
     static let memoryOwner = Rule("coder_plugin.h", "Memory is freed by the side that allocated it.")
     static let noEscape = Rule(
-        "coder_plugin.h", "A plugin never lets a C++ exception, a longjmp or a Swift error leave one of its functions.")
+        "coder_plugin.h", "No C++ exception, longjmp or Swift error leaves one of its functions.")
 
     static let sticky = Rule(
         "cpi/status.h",
-        "After a negative value every later call on the same session answers the same value until it is closed")
-    static let error = Rule("cpi/status.h", "the plugin fills it when it answers a negative status")
-    static let misuse = Rule("cpi/status.h", "a call out of sequence, a NULL where none is allowed")
+        "After a negative status every later call on the same session returns that status until the session is closed.")
+    static let error = Rule("cpi/status.h", "A plugin fills it when it returns a negative status or CPI_REFUSED")
+    static let misuse = Rule("cpi/status.h", "a call out of sequence, or NULL where it is not allowed")
     static let truncated = Rule("cpi/status.h", "the data ends too early and the source is complete")
-    static let corrupt = Rule("cpi/status.h", "damaged data; the host stops here and asks nobody else")
+    static let corrupt = Rule("cpi/status.h", "damaged data; the host stops and asks no other coder")
     static let notMine = Rule("cpi/status.h", "these bytes are another format: the host asks the next coder")
-    static let limit = Rule("cpi/status.h", "a limit of cpi_limits would be passed; fill limit_*")
+    static let limit = Rule("cpi/status.h", "a limit of cpi_limits would be exceeded; fill limit_*")
     static let noMemory = Rule("cpi/status.h", "an allocation failed")
 
     static let row = Rule(
         "cpi/image.h",
-        "Bytes behind the last pixel of a row belong to somebody else (the surface may be a part of a "
-            + "larger canvas): a plugin neither reads nor writes them.")
+        "A plugin neither reads nor writes the bytes after the last pixel of a row: the surface may be a part of a larger "
+            + "canvas.")
     static let byteCount = Rule("cpi/image.h", "bytes that may be touched from `pixels` on")
-    static let imageFacts = Rule("cpi/image.h", "The facts of a picture: what read_header tells the host")
-    static let frameCount = Rule("cpi/image.h", "frame_count is final")
+    static let imageFacts = Rule("cpi/image.h", "The facts of an image: what read_header tells the host")
+    static let frameCount = Rule("cpi/image.h", "1 for a still; 0 = not known (yet)")
     static let lossy = Rule("cpi/image.h", "the data was compressed with loss")
 
     static let frameRect = Rule(
-        "cpi/frame.h", "on the canvas; may be empty; may reach over the edge only where the format can")
+        "cpi/frame.h", "on the canvas; may be empty; may reach over its edges only where the format allows it")
     static let frame = Rule("cpi/frame.h", "A decoder reports frames raw")
     static let duration = Rule("cpi/frame.h", "seconds, exactly as stored")
 
-    static let source = Rule("cpi/io.h", "Input bytes, owned by the host and valid from set_source to close.")
+    static let source = Rule("cpi/io.h", "Input bytes. The host owns them and keeps them from set_source to close")
     static let readAt = Rule(
-        "cpi/io.h", "read_at() works for every kind, so a plugin that does not care about copies needs nothing else.")
+        "cpi/io.h", "read_at() works for every kind.")
     static let available = Rule("cpi/io.h", "`bytes` stays where it is; the first available() bytes are valid")
     static let write = Rule(
-        "cpi/io.h", "CPI_OK, CPI_IO, or CPI_LIMIT when the output would grow past max_output_bytes.")
+        "cpi/io.h", "CPI_OK, CPI_IO, or CPI_LIMIT when the output would exceed max_output_bytes.")
     static let blob = Rule("cpi/io.h", "Metadata, kept verbatim.")
 
-    static let allocate = Rule("cpi/host.h", "NULL when refused: survive it.")
+    static let allocate = Rule("cpi/host.h", "NULL when refused: handle it.")
     static let release = Rule("cpi/host.h", "Frees what allocate returned; NULL is fine.")
     static let budget = Rule(
         "cpi/host.h", "Reports memory that a codec library takes (positive) or gives back (negative) by itself.")
-    static let budgetRefused = Rule("cpi/host.h", "do not take it; answer CPI_LIMIT to the host.")
+    static let budgetRefused = Rule("cpi/host.h", "do not take it; return CPI_LIMIT to the host.")
     static let poll = Rule(
-        "cpi/host.h", "Asks whether to go on; call it at least every 10 ms of work, or every 64 rows.")
+        "cpi/host.h", "Asks whether to continue. Call it at least every 10 ms of work, or every 64 rows.")
     static let noDescriptor = Rule("cpi/host.h", "A plugin writes to no file descriptor of its own.")
     static let ownLimits = Rule(
-        "cpi/host.h", "a plugin checks what only it can see (scans, nesting, its own buffers) and answers CPI_LIMIT.")
+        "cpi/host.h", "a plugin checks what only it can see (scans, nesting, its own buffers) and returns CPI_LIMIT.")
     static let metadataLimit = Rule("cpi/host.h", "max_metadata_bytes; /* each blob */")
-    static let threads = Rule("cpi/host.h", "threads a plugin may start for one session")
+    static let threads = Rule("cpi/host.h", "threads that a plugin may start for one session")
+    static let hostGet = Rule("cpi/host.h", "NULL for every id it does not know")
     static let hostMinor = Rule("cpi/host.h", "highest minor this host knows")
 
     static let session = Rule(
         "cpi/decoder.h", "One-shot decoding of a still: open, set_source, read_header, next_frame, decode, close.")
-    static let close = Rule("cpi/decoder.h", "Ends a session in whatever state it is; the pointer is dead afterwards.")
+    static let close = Rule("cpi/decoder.h", "Ends a session in whatever state it is; the pointer is invalid afterwards.")
     static let header = Rule(
-        "cpi/decoder.h", "Reads up to the facts of the whole picture and takes no memory for pixels.")
+        "cpi/decoder.h", "Reads the facts of the whole image and allocates no memory for pixels.")
     static let needInput = Rule(
-        "cpi/decoder.h", "CPI_NEED_INPUT is an ordinary answer, and the work done so far is kept.")
+        "cpi/decoder.h", "CPI_NEED_INPUT is an ordinary status, and the work done so far is kept.")
     static let offer = Rule("cpi/decoder.h", "Offers pixel format number `index`, best first (0 is the native one).")
     static let offerEnd = Rule("cpi/decoder.h", "CPI_END behind the last one.")
     static let nextFrame = Rule(
-        "cpi/decoder.h", "Cheap: pixel data that nobody asked for is skipped, not decoded.")
+        "cpi/decoder.h", "Cheap: skips pixel data that was not asked for.")
     static let seek = Rule(
-        "cpi/decoder.h", "Arranges that next_frame answers frame *index, or an earlier one that has to be decoded first"
+        "cpi/decoder.h", "Arranges that next_frame reports frame *index, or an earlier one that has to be decoded first"
     )
     static let decode = Rule(
         "cpi/decoder.h", "Decodes the current frame into request->surface, which has an offered format.")
@@ -76,7 +77,7 @@ extension Rule {
         "cpi/decoder.h", "`services` and `limits` stay valid until close, `options` only during the call.")
 
     static let finish = Rule("cpi/encoder.h", "Only CPI_OK means that the output is complete.")
-    static let accept = Rule("cpi/encoder.h", "Says which pixel format number `index`, best first, it takes")
+    static let accept = Rule("cpi/encoder.h", "Reports pixel format number `index`, best first, that it takes")
     static let addBlob = Rule(
         "cpi/encoder.h", "Hands over metadata to embed; the bytes are valid only during the call.")
     static let addFrame = Rule(
@@ -86,7 +87,7 @@ extension Rule {
 
     static let unknownOption = Rule(
         "cpi/option.h",
-        "A coder that does not know the key ignores it; without this bit it answers "
+        "A coder that does not know the key ignores it; without this bit it returns "
             + "CPI_INVALID_ARGUMENT.")
     static let table = Rule(
         "cpi/extension.h", "The reader refuses a table whose tag is not the hash of the id it asked for")
@@ -95,7 +96,6 @@ extension Rule {
     static let entryFails = Rule("cpi/plugin.h", "Returns NULL and fills `error` when the plugin cannot work here.")
     static let initialise = Rule(
         "cpi/plugin.h", "Prepares what all sessions share. Exactly once, before any session, no other call in flight.")
-    static let quiesce = Rule("cpi/plugin.h", "Gives back caches that can be rebuilt; sessions may be open.")
     static let concurrency = Rule("cpi/plugin.h", "sessions are independent; one thread in each at a time")
     static let reserved = Rule("cpi/plugin.h", "must be zero")
     static let manifestEqual = Rule(
@@ -134,7 +134,7 @@ extension Rule {
         .ownLimits, .metadataLimit, .threads, .hostMinor, .session, .close, .header, .needInput, .offer, .offerEnd,
         .nextFrame,
         .seek, .decode, .decoderGet, .options, .finish, .accept, .addBlob, .addFrame, .encoder, .unknownOption,
-        .table, .extensionID, .entry, .entryFails, .initialise, .quiesce, .concurrency, .reserved, .manifestEqual,
+        .table, .extensionID, .entry, .entryFails, .initialise, .hostGet, .concurrency, .reserved, .manifestEqual,
         .roles, .signatures, .carries, .declaredThreads, .hygiene, .image, .sameBytes, .sealed, .latency,
     ]
 }

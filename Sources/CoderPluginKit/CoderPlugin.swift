@@ -30,24 +30,32 @@ public struct Coder: Sendable {
     public var decoder: (any ImageDecoder.Type)?
     public var encoder: (any ImageEncoder.Type)?
     public var rewriter: (any ImageRewriter.Type)?
+    public var transcoder: (any ImageTranscoder.Type)?
     public var roles: CoderRoles
 
-    /// Describes a coder; `.decode`, `.encode` and `.animation` follow from the types, the rest is told in `roles`.
+    /// Describes a coder; `.decode`, `.encode`, `.animation`, `.items`, `.rewrite` and `.transcode` follow from the types,
+    /// `roles` states the rest.
     ///
     /// An encoder with the role `.encodeAnimation` is one of stills too only if `roles` says `.encode`.
     public init(
         id: String, decoder: (any ImageDecoder.Type)? = nil, encoder: (any ImageEncoder.Type)? = nil,
-        rewriter: (any ImageRewriter.Type)? = nil, roles: CoderRoles = []
+        rewriter: (any ImageRewriter.Type)? = nil, transcoder: (any ImageTranscoder.Type)? = nil,
+        roles: CoderRoles = []
     ) {
         self.id = id
         self.decoder = decoder
         self.encoder = encoder
         self.rewriter = rewriter
+        self.transcoder = transcoder
         self.roles = roles
         if let decoder {
             self.roles.insert(.decode)
             if decoder is any AnimationDecoder.Type { self.roles.insert(.animation) }
+            if decoder is any ItemDecoder.Type { self.roles.insert(.items) }
+            if decoder is any ThumbnailDecoder.Type { self.roles.insert(.items) }
         }
+        if rewriter != nil { self.roles.insert(.rewrite) }
+        if transcoder != nil { self.roles.insert(.transcode) }
         if encoder != nil, !roles.contains(.encodeAnimation) { self.roles.insert(.encode) }
     }
 }

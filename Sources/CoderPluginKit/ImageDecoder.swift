@@ -4,7 +4,7 @@ public import ImageModel
 ///
 /// The host calls in this order, and never two calls at a time:
 ///
-///     session  = init, readHeader, { metadata | reducedSize }, pictures
+///     session  = init, readHeader, { metadata | scaledSize }, pictures
 ///     pictures = decode                                          a still: ImageDecoder
 ///              | { nextFrame, [ decode ] | seek }                an animation: AnimationDecoder
 ///
@@ -33,14 +33,16 @@ public protocol ImageDecoder: AnyObject, SendableMetatype {
     /// The corresponding C function is `cpi_decoder_api.offer`.
     var pixelFormats: [PixelFormat] { get }
 
-    /// Returns the smallest size this decoder reduces to by itself that is not below `wanted`; the full size if none.
+    /// Returns the smallest size that this decoder itself scales to and that is not below `wanted`; the full size if none.
     ///
-    /// The corresponding C function is `cpi_decoder_api.reduced_size`.
-    func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize
+    /// With `ImageInfo.isScalable` it is `wanted`, also above the full size.
+    ///
+    /// The corresponding C function is `cpi_decoder_api.scaled_size`.
+    func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize
 
     /// Fills the surface with the current frame.
     ///
-    /// - Shape: the surface has the size of the request (`region`, `reducedSize`, or the frame's rectangle) and one of
+    /// - Shape: the surface has the size of the request (`region`, `scaledSize`, or the frame's rectangle) and one of
     ///   ``pixelFormats``.
     /// - Throws: `.needsInput` when nothing new could be decoded.
     ///
@@ -51,7 +53,7 @@ public protocol ImageDecoder: AnyObject, SendableMetatype {
 extension ImageDecoder {
     public func metadata() throws(CoderError) -> [MetadataBlob] { [] }
     public var pixelFormats: [PixelFormat] { [] }
-    public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize { size }
+    public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize { size }
 }
 
 /// A decoder of a format with more than one frame.
@@ -68,34 +70,58 @@ public protocol AnimationDecoder: ImageDecoder {
     func seek(toFrame index: Int) throws(CoderError) -> Int
 }
 
-/// A decoder of a format that can hold small versions of the picture.
+/// A decoder of a format that can hold several images: pages, sizes, thumbnails, auxiliary images.
+public protocol ItemDecoder: ImageDecoder {
+    /// The number of items; nil where only ``item(at:)`` finds out.
+    ///
+    /// The corresponding C function is `cpi_items_api.count`.
+    func itemCount() throws(CoderError) -> Int?
+
+    /// Returns the facts of item `index`, from 0; nil behind the last.
+    ///
+    /// - Throws: `.refused` for a damaged item; the host warns and goes on with the next one.
+    ///
+    /// The corresponding C function is `cpi_items_api.describe`.
+    func item(at index: Int) throws(CoderError) -> ImageItem?
+
+    /// Makes item `index` the image that every later call concerns, as if its header had just been read.
+    ///
+    /// - Throws: `.refused` where it cannot be decoded; the decoder stays at the item before.
+    ///
+    /// The corresponding C function is `cpi_items_api.select`.
+    func select(item index: Int) throws(CoderError)
+}
+
+extension ItemDecoder {
+    public func itemCount() throws(CoderError) -> Int? { nil }
+}
+
+/// A decoder of a format whose only further items are small versions of the image.
+///
+/// The host sees them as items: the image is item 0, thumbnail n is item n + 1.
 public protocol ThumbnailDecoder: ImageDecoder {
     /// Returns the facts of a thumbnail; nil behind the last.
-    ///
-    /// The corresponding C function is `cpi_thumbnail_api.info`.
     func thumbnail(at index: Int) throws(CoderError) -> ImageInfo?
 
     /// Fills the surface, which has the size and native format of that thumbnail.
-    ///
-    /// The corresponding C function is `cpi_thumbnail_api.decode`.
     func decodeThumbnail(at index: Int, into surface: borrowing Surface) throws(CoderError)
 }
 
 /// What `decode` is asked for.
 public struct DecodeRequest: Sendable, Hashable {
-    /// A part of the frame, in pixels of the reduced frame if it is reduced; nil for all of it.
+    /// A part of the frame, in pixels of the scaled frame; nil for all of it.
     ///
-    /// Asked only of coders with the role `.region`, and as bands where `ImageInfo.decodesRows` says so: whole rows, each
+    /// Any rectangle inside the frame for coders with the role `.region`, which may throw `.refused`. Bands where `ImageInfo.decodesRows` says so: whole rows, each
     /// band beginning where the last one ended, the first one at 0.
     public var region: PixelRect?
-    /// The size to reduce to, as answered by `reducedSize`; nil for the full size.
-    public var reducedSize: PixelSize?
+    /// The size to scale to, as answered by `scaledSize`; nil for the full size.
+    public var scaledSize: PixelSize?
     /// Whether an unfinished picture is of use.
     public var wantsPartial: Bool
 
-    public init(region: PixelRect? = nil, reducedSize: PixelSize? = nil, wantsPartial: Bool = false) {
+    public init(region: PixelRect? = nil, scaledSize: PixelSize? = nil, wantsPartial: Bool = false) {
         self.region = region
-        self.reducedSize = reducedSize
+        self.scaledSize = scaledSize
         self.wantsPartial = wantsPartial
     }
 }

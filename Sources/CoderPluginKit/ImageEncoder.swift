@@ -45,10 +45,27 @@ public protocol ThumbnailEncoder: ImageEncoder {
     /// Takes a small version of the picture to embed, before the first frame; the surface is valid only during the call.
     ///
     /// - Shape: gray8 or rgb8, turned as the frame will be.
-    /// - Throws: `.unsupported(…)` where this picture cannot have one; the session goes on without.
+    /// - Throws: `.refused(…)` where this image cannot have one; the session goes on without.
     ///
     /// The corresponding C function is `cpi_thumbnail_encode_api.add`.
     func addThumbnail(pixels surface: borrowing Surface) throws(CoderError)
+}
+
+/// An encoder that takes a still in bands of rows, so that a whole image is never in memory.
+///
+/// The output has the same bytes as with ``ImageEncoder/add(_:pixels:)``.
+public protocol RowEncoder: ImageEncoder {
+    /// Begins the frame and returns the number of rows that every band but the last is a multiple of.
+    ///
+    /// - Throws: `.refused` where this output needs the whole frame; the host calls `add(_:pixels:)` then.
+    ///
+    /// The corresponding C function is `cpi_encode_rows_api.begin_rows`.
+    func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int
+
+    /// Encodes the next rows: whole rows, from the top, each once; the surface is valid only during the call.
+    ///
+    /// The corresponding C function is `cpi_encode_rows_api.add_rows`.
+    func addRows(_ surface: borrowing Surface) throws(CoderError)
 }
 
 /// What an encoder is given at its start.

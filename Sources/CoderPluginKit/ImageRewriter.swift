@@ -15,47 +15,6 @@ public protocol ImageRewriter: SendableMetatype {
     static func rewrite(_ request: RewriteRequest, _ session: RewriteSession) throws(CoderError) -> RewriteOutcome
 }
 
-/// The changes that a rewrite makes.
-public struct RewriteRequest: Sendable, Hashable {
-    /// The kinds of metadata to leave out, wherever they stand.
-    ///
-    /// `.text` covers comments, `.raw` everything that has no kind of its own and that decoding does not need.
-    public var removed: Set<MetadataBlob.Kind>
-    /// Metadata to write. Each blob takes the place of every blob of its kind (and key, for `.text` and `.raw`) in the
-    /// source, and is added where the source has none.
-    public var replaced: [MetadataBlob]
-    /// The transform to apply to the stored pixels; `.up` for none.
-    public var transform: Orientation
-    /// The part of the stored picture to keep, in pixels before the transform; nil for the whole picture.
-    public var crop: PixelRect?
-    /// Whether to refuse a transform or crop that cannot keep exactly the pixels asked for.
-    public var isPerfect: Bool
-    /// Whether to compress the same samples into fewer bytes.
-    public var optimizes: Bool
-
-    public init(
-        removed: Set<MetadataBlob.Kind> = [], replaced: [MetadataBlob] = [], transform: Orientation = .up,
-        crop: PixelRect? = nil, isPerfect: Bool = false, optimizes: Bool = false
-    ) {
-        self.removed = removed
-        self.replaced = replaced
-        self.transform = transform
-        self.crop = crop
-        self.isPerfect = isPerfect
-        self.optimizes = optimizes
-    }
-}
-
-/// What a rewrite kept.
-public struct RewriteOutcome: Sendable, Hashable {
-    /// The part of the stored picture that the output holds, in pixels before the transform.
-    ///
-    /// It differs from what was asked for where the format cuts at the edges of blocks only.
-    public var kept: PixelRect
-
-    public init(kept: PixelRect) { self.kept = kept }
-}
-
 /// What a rewriter is given.
 public struct RewriteSession {
     public let source: ByteSource
@@ -74,4 +33,16 @@ public struct RewriteSession {
         self.limits = limits
         self.host = host
     }
+}
+
+/// A coder that converts files bit by bit from another format into its own and back, such as JPEG into JPEG XL.
+public protocol ImageTranscoder: SendableMetatype {
+    /// Copies the source to the sink in the other format.
+    ///
+    /// - Throws: `.refused` where the source was not packed from `format`, or cannot be packed.
+    ///
+    /// The corresponding C function is `cpi_transcode_api.transcode`.
+    static func transcode(
+        _ direction: TranscodeDirection, _ format: ImageFormat, _ session: RewriteSession
+    ) throws(CoderError)
 }

@@ -96,7 +96,7 @@ static void hand_out_blob(const iso_blob_query *query, iso_reply *reply) {
 int decoder_reply_tail(const iso_reply *reply, struct iovec *parts) {
     const iso_blob *told = &reply->value.blob;
     int count = 0;
-    if (reply->status != CPI_OK || !told->follows) {
+    if (reply->status != CPI_OK || reply->absent || !told->follows) {
         return 0;
     }
     if (told->has_key) {
@@ -122,14 +122,14 @@ static void offer_formats(iso_reply *reply) {
     reply->status = reply->status == CPI_END ? CPI_OK : reply->status;
 }
 
-static void reduced_size(const iso_size_request *wanted, iso_reply *reply) {
-    if (!current.coder->decoder.reduced_size) {
+static void scaled_size(const iso_size_request *wanted, iso_reply *reply) {
+    if (!current.coder->decoder.scaled_size) {
         reply->absent = 1;
         return;
     }
     uint32_t width = wanted->width;
     uint32_t height = wanted->height;
-    reply->status = current.coder->decoder.reduced_size(current.decoder, &width, &height, &reply->error);
+    reply->status = current.coder->decoder.scaled_size(current.decoder, &width, &height, &reply->error);
     reply->value.size[0] = width;
     reply->value.size[1] = height;
 }
@@ -164,43 +164,70 @@ static void decode(wire_message *message, const iso_decode_request *request, iso
                                  .flags = request->flags,
                                  .surface = &surface,
                                  .region = request->region,
-                                 .reduced_width = request->reduced_width,
-                                 .reduced_height = request->reduced_height};
+                                 .scaled_width = request->scaled_width,
+                                 .scaled_height = request->scaled_height};
     reply->status = current.coder->decoder.decode(current.decoder, &wanted, &reply->error);
     if (reply->status == CPI_PARTIAL) {
         find_dirty(&surface, reply);
     }
 }
 
-/* ---- thumbnails ---- */
+/* ---- items ---- */
 
-/* The extension's table; NULL where the plugin has none, or answers with another table. */
-static const cpi_thumbnail_api *thumbnails(void) {
+/* The extension's table; all functions are NULL where the plugin has none. */
+static cpi_items_api items(void) {
     const cpi_decoder_api *api = &current.coder->decoder;
-    const cpi_thumbnail_api *table = api->get ? api->get(current.decoder, CPI_EXT_THUMBNAIL) : NULL;
-    int is_it = table && table->table.tag == CPI_EXT_THUMBNAIL_TAG && table->table.size >= sizeof *table;
-    return is_it ? table : NULL;
+    cpi_items_api table;
+    plugin_table(&table, sizeof table, api->get ? api->get(current.decoder, CPI_EXT_ITEMS) : NULL, CPI_EXT_ITEMS_TAG);
+    return table;
 }
 
-static void thumbnail_info(uint32_t index, iso_reply *reply) {
-    const cpi_thumbnail_api *table = thumbnails();
-    reply->value.info.size = sizeof reply->value.info;
-    if (table) {
-        reply->status = table->info(current.decoder, index, &reply->value.info, &reply->error);
+static uint32_t copy_item_text(char *field, const char *text) {
+    if (text) {
+        memcpy(field, text, strnlen(text, ISO_TEXT_LIMIT - 1));
+    }
+    return text != NULL;
+}
+
+static void describe_item(uint32_t index, iso_reply *reply) {
+    cpi_items_api table = items();
+    iso_item *told = &reply->value.item;
+    cpi_item item = {.size = sizeof item};
+    told->info.size = sizeof told->info;
+    if (!table.describe) {
+        reply->absent = 1;
+        return;
+    }
+    reply->status = table.describe(current.decoder, index, &item, &told->info, &reply->error);
+    if (reply->status == CPI_OK) {
+        told->flags = item.flags;
+        told->role = item.role;
+        told->of = item.of;
+        told->group = item.group;
+        told->reserved = item.reserved;
+        told->has_name = copy_item_text(told->name, item.name);
+        told->has_kind = copy_item_text(told->kind, item.kind);
+    }
+}
+
+static void select_item(uint32_t index, iso_reply *reply) {
+    cpi_items_api table = items();
+    if (table.select) {
+        reply->status = table.select(current.decoder, index, &reply->error);
     } else {
         reply->absent = 1;
     }
 }
 
-static void thumbnail_decode(wire_message *message, const iso_decode_request *request, iso_reply *reply) {
-    const cpi_thumbnail_api *table = thumbnails();
-    if (!table) {
+static void count_items(iso_reply *reply) {
+    cpi_items_api table = items();
+    uint32_t count = 0;
+    if (table.count) {
+        reply->status = table.count(current.decoder, &count, &reply->error);
+    } else {
         reply->absent = 1;
-        return;
     }
-    cpi_surface surface;
-    surface_open(message, &request->surface, &surface);
-    reply->status = table->decode(current.decoder, request->index, &surface, &reply->error);
+    reply->value.number = count;
 }
 
 /* ---- requests ---- */
@@ -209,13 +236,14 @@ static size_t request_size(uint16_t type) {
     switch (type) {
     case ISO_READ_HEADER:
     case ISO_OFFER:
+    case ISO_ITEM_COUNT:
     case ISO_NEXT_FRAME: return sizeof(iso_input);
     case ISO_BLOB: return sizeof(iso_blob_query);
     case ISO_SEEK_FRAME:
-    case ISO_THUMBNAIL_INFO: return sizeof(iso_index_request);
-    case ISO_REDUCED_SIZE: return sizeof(iso_size_request);
-    case ISO_DECODE:
-    case ISO_THUMBNAIL_DECODE: return sizeof(iso_decode_request);
+    case ISO_ITEM_DESCRIBE:
+    case ISO_ITEM_SELECT: return sizeof(iso_index_request);
+    case ISO_SCALED_SIZE: return sizeof(iso_size_request);
+    case ISO_DECODE: return sizeof(iso_decode_request);
     default: return 0;
     }
 }
@@ -241,10 +269,11 @@ int decoder_serve(wire_message *message, iso_reply *reply) {
     case ISO_BLOB: hand_out_blob(body, reply); break;
     case ISO_OFFER: offer_formats(reply); break;
     case ISO_SEEK_FRAME: seek_frame(index->index, reply); break;
-    case ISO_THUMBNAIL_INFO: thumbnail_info(index->index, reply); break;
-    case ISO_REDUCED_SIZE: reduced_size(body, reply); break;
-    case ISO_DECODE: decode(message, body, reply); break;
-    default: thumbnail_decode(message, body, reply); break;
+    case ISO_ITEM_DESCRIBE: describe_item(index->index, reply); break;
+    case ISO_ITEM_SELECT: select_item(index->index, reply); break;
+    case ISO_ITEM_COUNT: count_items(reply); break;
+    case ISO_SCALED_SIZE: scaled_size(body, reply); break;
+    default: decode(message, body, reply); break;
     }
     return 1;
 }

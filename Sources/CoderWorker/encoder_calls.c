@@ -60,44 +60,72 @@ static void begin(const iso_begin_request *request, iso_reply *reply) {
     reply->status = current.coder->encoder.begin(current.encoder, &info, &current.sink, &reply->error);
 }
 
+size_t blob_read(cpi_blob *blob, const iso_blob *head, const uint8_t *behind, size_t length) {
+    size_t key = head->has_key ? (size_t)head->key_length + 1 : 0;
+    if (!head->follows || key > length || head->length > length - key ||
+        (head->has_key && behind[head->key_length] != '\0')) {
+        wire_malformed();
+    }
+    *blob = (cpi_blob){.size = sizeof *blob,
+                       .kind = head->kind,
+                       .key = head->has_key ? (const char *)behind : NULL,
+                       .bytes = behind + key,
+                       .length = head->length};
+    return key + (size_t)head->length;
+}
+
 static void add_blob(const wire_message *message, iso_reply *reply) {
     const iso_blob *request = &((const iso_blob_request *)(const void *)message->body)->blob;
-    const uint8_t *behind = message->body + sizeof(iso_blob_request);
-    size_t left = message->length - sizeof(iso_blob_request);
-    const char *key = NULL;
-    if (request->has_key) {
-        if (request->key_length >= left || behind[request->key_length] != '\0') {
-            wire_malformed();
-        }
-        key = (const char *)behind;
-        behind += (size_t)request->key_length + 1;
-        left -= (size_t)request->key_length + 1;
-    }
-    if (!request->follows || request->length != left) {
+    cpi_blob blob;
+    size_t length = message->length - sizeof(iso_blob_request);
+    if (blob_read(&blob, request, message->body + sizeof(iso_blob_request), length) != length) {
         wire_malformed();
     }
     if (!current.coder->encoder.add_blob) {
         reply->absent = 1;
         return;
     }
-    cpi_blob blob = {.size = sizeof blob, .kind = request->kind, .key = key, .bytes = behind, .length = left};
     reply->status = current.coder->encoder.add_blob(current.encoder, &blob, &reply->error);
 }
 
-/* The extension's table; NULL where the plugin has none, or answers with another table. */
-static const cpi_thumbnail_encode_api *thumbnails(void) {
+/* An extension's table; all functions are NULL where the plugin has none. */
+static void find_table(void *table, size_t size, const char *id, uint64_t tag) {
     const cpi_encoder_api *api = &current.coder->encoder;
-    const cpi_thumbnail_encode_api *table = api->get ? api->get(current.encoder, CPI_EXT_THUMBNAIL_ENCODE) : NULL;
-    int is_it = table && table->table.tag == CPI_EXT_THUMBNAIL_ENCODE_TAG && table->table.size >= sizeof *table;
-    return is_it ? table : NULL;
+    plugin_table(table, size, api->get ? api->get(current.encoder, id) : NULL, tag);
 }
 
 static void add_thumbnail(wire_message *message, const iso_frame_request *request, iso_reply *reply) {
     cpi_surface surface;
     surface_open(message, &request->surface, &surface);
-    const cpi_thumbnail_encode_api *table = thumbnails();
-    if (table) {
-        reply->status = table->add(current.encoder, &surface, &reply->error);
+    cpi_thumbnail_encode_api table;
+    find_table(&table, sizeof table, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_THUMBNAIL_ENCODE_TAG);
+    if (table.add) {
+        reply->status = table.add(current.encoder, &surface, &reply->error);
+    } else {
+        reply->absent = 1;
+    }
+}
+
+static void begin_rows(const iso_frame_request *request, iso_reply *reply) {
+    cpi_encode_rows_api table;
+    find_table(&table, sizeof table, CPI_EXT_ENCODE_ROWS, CPI_EXT_ENCODE_ROWS_TAG);
+    if (!table.begin_rows || !table.add_rows) {
+        reply->absent = 1;
+        return;
+    }
+    uint32_t rows = 0;
+    cpi_frame_info frame = request->frame;
+    reply->status = table.begin_rows(current.encoder, &frame, &rows, &reply->error);
+    reply->value.number = rows;
+}
+
+static void add_rows(wire_message *message, const iso_frame_request *request, iso_reply *reply) {
+    cpi_surface surface;
+    surface_open(message, &request->surface, &surface);
+    cpi_encode_rows_api table;
+    find_table(&table, sizeof table, CPI_EXT_ENCODE_ROWS, CPI_EXT_ENCODE_ROWS_TAG);
+    if (table.add_rows) {
+        reply->status = table.add_rows(current.encoder, &surface, &reply->error);
     } else {
         reply->absent = 1;
     }
@@ -118,6 +146,8 @@ static size_t request_size(uint16_t type) {
     case ISO_BEGIN: return sizeof(iso_begin_request);
     case ISO_ADD_BLOB: return sizeof(iso_blob_request);
     case ISO_ADD_THUMBNAIL:
+    case ISO_BEGIN_ROWS:
+    case ISO_ADD_ROWS:
     case ISO_ADD_FRAME: return sizeof(iso_frame_request);
     case ISO_FINISH: return sizeof(iso_input);
     default: return 0;
@@ -143,6 +173,8 @@ int encoder_serve(wire_message *message, iso_reply *reply) {
     case ISO_ADD_BLOB: add_blob(message, reply); break;
     case ISO_ADD_THUMBNAIL: add_thumbnail(message, body, reply); break;
     case ISO_ADD_FRAME: add_frame(message, body, reply); break;
+    case ISO_BEGIN_ROWS: begin_rows(body, reply); break;
+    case ISO_ADD_ROWS: add_rows(message, body, reply); break;
     default: reply->status = current.coder->encoder.finish(current.encoder, &reply->error); break;
     }
     return 1;

@@ -8,6 +8,7 @@
 
 static plugin_coder coders[PLUGIN_CODER_LIMIT];
 static uint32_t coder_count;
+static cpi_plugin plugin;
 
 /* ---- structs of any version ---- */
 
@@ -47,12 +48,12 @@ static int import_coder(cpi_coder *copy, const cpi_coder *raw) {
     return import(copy, sizeof *copy, raw, offsetof(cpi_coder, encoder), required, 1);
 }
 
-/* Everything up to `get` was there from 1.0 on; `get` itself and what follows may be absent. */
+/* A table ends behind its last required function at the earliest: what a shorter one lacks is NULL. */
 static int import_decoder(cpi_decoder_api *copy, const cpi_decoder_api *raw) {
     static const size_t required[] = {offsetof(cpi_decoder_api, open),        offsetof(cpi_decoder_api, close),
                                       offsetof(cpi_decoder_api, set_source),  offsetof(cpi_decoder_api, read_header),
                                       offsetof(cpi_decoder_api, next_frame),  offsetof(cpi_decoder_api, decode)};
-    return import(copy, sizeof *copy, raw, offsetof(cpi_decoder_api, get), required, 6);
+    return import(copy, sizeof *copy, raw, offsetof(cpi_decoder_api, dirty), required, 6);
 }
 
 static int import_encoder(cpi_encoder_api *copy, const cpi_encoder_api *raw) {
@@ -61,6 +62,18 @@ static int import_encoder(cpi_encoder_api *copy, const cpi_encoder_api *raw) {
                                       offsetof(cpi_encoder_api, add_frame), offsetof(cpi_encoder_api, finish)};
     return import(copy, sizeof *copy, raw, offsetof(cpi_encoder_api, get), required, 6);
 }
+
+void plugin_table(void *copy, size_t size, const void *raw, uint64_t tag) {
+    cpi_table head = {0};
+    if (raw) {
+        memcpy(&head, raw, sizeof head);
+    }
+    if (head.tag != tag || !import(copy, size, raw, sizeof head, NULL, 0)) {
+        memset(copy, 0, size);
+    }
+}
+
+const void *plugin_get(const char *id) { return plugin.get ? plugin.get(id) : NULL; }
 
 /* ---- the host as an entry function sees it ---- */
 
@@ -139,10 +152,10 @@ static void adopt_coder(plugin_coder *own, const cpi_coder *raw) {
     }
     own->has_decoder = own->facts.decoder && import_decoder(&own->decoder, own->facts.decoder);
     own->has_encoder = own->facts.encoder && import_encoder(&own->encoder, own->facts.encoder);
+    own->has_reserved = own->decoder.reserved != 0 || own->encoder.reserved != 0;
 }
 
 static void adopt(const cpi_plugin *raw, iso_loaded *loaded) {
-    cpi_plugin plugin;
     if (!import_plugin(&plugin, raw)) {
         fail(loaded, CPI_MISUSE, "its plugin struct is too short or incomplete");
         return;
@@ -152,6 +165,7 @@ static void adopt(const cpi_plugin *raw, iso_loaded *loaded) {
     loaded->abi_minor_built = plugin.abi_minor_built;
     loaded->abi_minor_needed = plugin.abi_minor_needed;
     loaded->concurrency = plugin.concurrency;
+    loaded->reserved = plugin.reserved;
     loaded->knows_all = plugin.get && plugin.get("coderhost.no-such-extension/1") != NULL;
     if (plugin.coder_count > PLUGIN_CODER_LIMIT) {
         fail(loaded, CPI_MISUSE, "it has more coders than any manifest can name");
@@ -190,13 +204,13 @@ void plugin_load(const iso_load *load, const char *folders, size_t length, int d
         fail(loaded, CPI_NOT_MINE, "it does not export " CPI_ENTRY_SYMBOL);
         return;
     }
-    const cpi_plugin *plugin = symbol.function(host_table(load), &loaded->error);
+    const cpi_plugin *entered = symbol.function(host_table(load), &loaded->error);
     loaded->stage = ISO_STAGE_ENTERED;
-    if (!plugin) {
+    if (!entered) {
         loaded->status = loaded->error.code == CPI_OK ? CPI_INTERNAL : loaded->error.code;
         return;
     }
-    adopt(plugin, loaded);
+    adopt(entered, loaded);
 }
 
 const plugin_coder *plugin_coder_at(uint32_t index) {
@@ -213,9 +227,10 @@ void plugin_describe(uint32_t index, iso_coder *coder) {
     coder->roles = own->facts.roles;
     coder->has_decoder = (uint32_t)own->has_decoder;
     coder->has_encoder = (uint32_t)own->has_encoder;
+    coder->reserved = (uint32_t)own->has_reserved;
     if (own->has_decoder) {
         coder->decoder_has = (own->decoder.blob ? ISO_HAS_BLOB : 0u) | (own->decoder.offer ? ISO_HAS_OFFER : 0u) |
-                             (own->decoder.reduced_size ? ISO_HAS_REDUCED_SIZE : 0u) |
+                             (own->decoder.scaled_size ? ISO_HAS_SCALED_SIZE : 0u) |
                              (own->decoder.seek_frame ? ISO_HAS_SEEK : 0u) | (own->decoder.dirty ? ISO_HAS_DIRTY : 0u);
     }
     if (own->has_encoder) {

@@ -16,6 +16,7 @@ typedef struct plugin_coder {
     cpi_encoder_api  encoder;
     int              has_decoder;
     int              has_encoder;
+    int              has_reserved; /* 1: a reserved word of a table is not zero */
 } plugin_coder;
 
 #define PLUGIN_CODER_LIMIT 256
@@ -25,6 +26,15 @@ void plugin_load(const iso_load *load, const char *folders, size_t length, int d
 
 /* Fills what ISO_LOADED says of coder number `index`. */
 void plugin_describe(uint32_t index, iso_coder *coder);
+
+/*
+ * Copies an extension's table, which may be shorter or longer than this version's: missing functions are NULL, and all are
+ * where there is no table or another one than `tag` names.
+ */
+void plugin_table(void *copy, size_t size, const void *raw, uint64_t tag);
+
+/* Looks up an extension of the plugin. */
+const void *plugin_get(const char *id);
 
 /* NULL: there is none. */
 const plugin_coder *plugin_coder_at(uint32_t index);

@@ -61,11 +61,14 @@ void options_end(void);
 /* Maps the memory of a surface where it is not mapped yet, and fills in what a plugin sees of it. */
 void surface_open(wire_message *message, const iso_surface *wanted, cpi_surface *surface);
 
-/* ---- decoder_calls.c, encoder_calls.c ---- */
+/* ---- decoder_calls.c, encoder_calls.c, rewrite_calls.c ---- */
 
+/* Reads the metadata that stands behind its head in a message. Returns the bytes that it takes there. */
+size_t blob_read(cpi_blob *blob, const iso_blob *head, const uint8_t *behind, size_t length);
 /* Serve one request; `reply` is zero but for the size of its error. 0: it is none of theirs. */
 int decoder_serve(wire_message *message, iso_reply *reply);
 int encoder_serve(wire_message *message, iso_reply *reply);
+int rewrite_serve(wire_message *message, iso_reply *reply);
 /* Fills in the parts that follow the reply to an ISO_BLOB, at most 3. Returns how many there are. */
 int decoder_reply_tail(const iso_reply *reply, struct iovec *parts);
 void decoder_close(void);

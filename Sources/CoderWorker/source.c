@@ -26,6 +26,8 @@ static int32_t complete(void *ctx) {
     return input.complete;
 }
 
+static char ending[sizeof((iso_open *)0)->ending];
+
 static cpi_status read_at(void *ctx, uint64_t offset, uint8_t *buffer, uint64_t count, uint64_t *copied) {
     (void)ctx;
     uint64_t part = 0;
@@ -85,6 +87,7 @@ void source_open(const iso_open *open, int descriptor) {
         close(descriptor);
     }
     source_update(&open->input);
+    memcpy(ending, open->ending, sizeof ending - 1);
     current.source = (cpi_source){.size = sizeof current.source,
                                   .kind = open->source_kind,
                                   .length = input.complete ? input.available : CPI_LENGTH_UNKNOWN,
@@ -92,7 +95,8 @@ void source_open(const iso_open *open, int descriptor) {
                                   .ctx = &current,
                                   .available = available,
                                   .complete = complete,
-                                  .read_at = read_at};
+                                  .read_at = read_at,
+                                  .ending = ending[0] ? ending : NULL};
 }
 
 void source_close(void) {

@@ -40,7 +40,8 @@ static void serve(wire_message *message) {
     __atomic_store_n(&shared_page->phase, message->type, __ATOMIC_RELEASE);
     if (message->type == ISO_CLOSE) {
         close_session();
-    } else if (message->type == ISO_OPEN_DECODER || message->type == ISO_OPEN_ENCODER) {
+    } else if (message->type == ISO_OPEN_DECODER || message->type == ISO_OPEN_ENCODER ||
+               message->type == ISO_REWRITE || message->type == ISO_TRANSCODE) {
         if (current.decoder || current.encoder) {
             wire_malformed();
         }
@@ -49,7 +50,7 @@ static void serve(wire_message *message) {
         wire_malformed();
     }
     if (message->type != ISO_CLOSE) {
-        if (!decoder_serve(message, &reply) && !encoder_serve(message, &reply)) {
+        if (!decoder_serve(message, &reply) && !encoder_serve(message, &reply) && !rewrite_serve(message, &reply)) {
             wire_malformed();
         }
         if (message->type == ISO_BLOB) {

@@ -67,7 +67,7 @@ public struct CoderError: Error, Sendable, Hashable, CustomStringConvertible {
 
         /// What the short names stand for.
         static let phrases = [
-            "side": "a side of", "pixels": "a pixel count of", "frames": "a frame count of",
+            "side": "a side of", "pixels": "a pixel count of", "source-pixels": "a canvas pixel count of", "frames": "a frame count of",
             "total": "a pixel count over all frames of", "input": "an input byte count of",
             "output": "an output byte count of", "memory": "a decoded byte count of",
             "metadata": "a metadata byte count of", "all-metadata": "a byte count of all metadata of",

@@ -4,8 +4,10 @@
 public struct DecodeLimits: Sendable, Hashable {
     /// Pixels, of either side of the canvas.
     public var maxSide = 65_535
-    /// Width × height of the canvas.
+    /// Width × height of what is decoded: the whole canvas, a part of it, or a smaller size.
     public var maxPixels = 250_000_000
+    /// Width × height of the canvas, where a coder decodes only a part of it or a smaller size.
+    public var maxSourcePixels = 1_000_000_000_000
     public var maxFrames = 10_000
     /// Canvas pixels × frames.
     public var maxTotalPixels = 4_000_000_000
@@ -37,6 +39,7 @@ public struct DecodeLimits: Sendable, Hashable {
         var limits = DecodeLimits()
         limits.maxSide = 16_384
         limits.maxPixels = 50_000_000
+        limits.maxSourcePixels = 10_000_000_000
         limits.maxFrames = 300
         limits.maxTotalPixels = 400_000_000
         limits.maxInputBytes = 32 << 20
@@ -52,6 +55,7 @@ public struct DecodeLimits: Sendable, Hashable {
         var limits = DecodeLimits()
         limits.maxSide = 0
         limits.maxPixels = 0
+        limits.maxSourcePixels = 0
         limits.maxFrames = 0
         limits.maxTotalPixels = 0
         limits.maxInputBytes = 0

@@ -24,11 +24,26 @@ public struct ColorDescription: Sendable, Hashable {
     public var hasProfile: Bool
     /// Where both are there, whether the code points win.
     public var prefersCodePoints: Bool
+    /// The exponent from light to sample; code points and profile win over it.
+    ///
+    /// - Units: 1/100,000.
+    public var gamma: UInt32?
+    /// The primaries that go with ``gamma``.
+    public var primaries: PrimaryPoints?
+    public var mastering: MasteringDisplay?
+    public var contentLight: ContentLight?
 
-    public init(codePoints: CodePoints? = nil, hasProfile: Bool = false, prefersCodePoints: Bool = false) {
+    public init(
+        codePoints: CodePoints? = nil, hasProfile: Bool = false, prefersCodePoints: Bool = false, gamma: UInt32? = nil,
+        primaries: PrimaryPoints? = nil, mastering: MasteringDisplay? = nil, contentLight: ContentLight? = nil
+    ) {
         self.codePoints = codePoints
         self.hasProfile = hasProfile
         self.prefersCodePoints = prefersCodePoints
+        self.gamma = gamma
+        self.primaries = primaries
+        self.mastering = mastering
+        self.contentLight = contentLight
     }
 }
 
@@ -55,6 +70,16 @@ public struct RGBAColor: Sendable, Hashable {
     public static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
 }
 
+/// What decoding a part of an image costs.
+public enum RegionCost: UInt32, Sendable, Hashable, CaseIterable {
+    /// As much as the whole image.
+    case whole = 0
+    /// Rows above the part are parsed, but not reconstructed; rows below are not read.
+    case above = 1
+    /// Only the tiles that the part touches.
+    case tiles = 2
+}
+
 /// The facts of a whole picture, known before any pixel is decoded.
 public struct ImageInfo: Sendable, Hashable {
     /// The canvas in pixels, before orientation unless `orientationApplied`.
@@ -76,17 +101,24 @@ public struct ImageInfo: Sendable, Hashable {
     public var color: ColorDescription
     public var density: PixelDensity?
     public var background: RGBAColor?
-    /// Embedded thumbnails.
-    public var thumbnailCount: Int
+    /// Whether the file holds more items than this one: pages, thumbnails, auxiliary images.
+    public var hasItems: Bool
     /// Whether a still can be decoded in bands of whole rows, in memory that does not grow with its height.
     public var decodesRows: Bool
+    /// Whether the image consists of vectors: its size is nominal, and every size can be decoded.
+    public var isScalable: Bool
+    /// The tiles that the file is stored in.
+    public var tileSize: PixelSize?
+    /// What decoding a part costs, where the coder has the role `.region`.
+    public var regionCost: RegionCost
 
     public init(
         size: PixelSize, nativeFormat: PixelFormat, bitDepth: Int = 8, hasAlpha: Bool? = nil,
         orientation: Orientation? = nil, orientationApplied: Bool = false, frameCount: Int? = 1,
         loopCount: LoopCount = .unknown, isAnimated: Bool = false, isLossy: Bool = false,
         color: ColorDescription = ColorDescription(), density: PixelDensity? = nil, background: RGBAColor? = nil,
-        thumbnailCount: Int = 0, decodesRows: Bool = false
+        hasItems: Bool = false, decodesRows: Bool = false, isScalable: Bool = false, tileSize: PixelSize? = nil,
+        regionCost: RegionCost = .whole
     ) {
         self.size = size
         self.nativeFormat = nativeFormat
@@ -101,7 +133,10 @@ public struct ImageInfo: Sendable, Hashable {
         self.color = color
         self.density = density
         self.background = background
-        self.thumbnailCount = thumbnailCount
+        self.hasItems = hasItems
         self.decodesRows = decodesRows
+        self.isScalable = isScalable
+        self.tileSize = tileSize
+        self.regionCost = regionCost
     }
 }

@@ -13,10 +13,11 @@ struct Manifest {
     /// Bytes (`CPI_MANIFEST_LIMIT`).
     static let limit = 65_536
     /// `CPI_ABI_MAJOR`, and the minor `CoderPluginKit` is built for.
-    static let abi = (major: 1, minor: 1)
+    static let abi = (major: 1, minor: 0)
     /// The names of `CoderRoles`.
     static let roles: Set = [
-        "decode", "encode", "animation", "encode-animation", "incremental", "reduce", "region", "metadata",
+        "decode", "encode", "animation", "encode-animation", "incremental", "scale", "region", "metadata", "items",
+        "rewrite", "transcode",
     ]
 
     init(_ text: [UInt8]) throws(ManifestError) {

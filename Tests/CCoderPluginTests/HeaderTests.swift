@@ -6,7 +6,8 @@ import Testing
 enum Headers {
     static let parts = [
         "cpi/version.h", "cpi/status.h", "cpi/image.h", "cpi/frame.h", "cpi/io.h", "cpi/option.h", "cpi/host.h",
-        "cpi/decoder.h", "cpi/encoder.h", "cpi/plugin.h", "cpi/extension.h", "cpi/manifest.h",
+        "cpi/decoder.h", "cpi/encoder.h", "cpi/plugin.h", "cpi/manifest.h", "cpi/extension.h", "cpi/items.h",
+        "cpi/rows.h", "cpi/parallel.h", "cpi/rewrite.h",
     ]
     static let all = ["coder_plugin.h"] + parts
 
@@ -84,7 +85,10 @@ struct Dialect: Sendable, CustomTestStringConvertible {
         #expect(unsafe cpi_tag(id) == tag)
     }
 
-    @Test(arguments: ["CPI_EXT_THUMBNAIL", "CPI_EXT_THUMBNAIL_ENCODE"])
+    @Test(arguments: [
+        "CPI_EXT_ITEMS", "CPI_EXT_THUMBNAIL_ENCODE", "CPI_EXT_ENCODE_ROWS", "CPI_EXT_PARALLEL", "CPI_EXT_REWRITE",
+        "CPI_EXT_TRANSCODE",
+    ])
     func `states the tag that belongs to an extension`(name: String) throws {
         let source = """
             #include <coder_plugin.h>

@@ -16,7 +16,8 @@ private func failure(_ bytes: [UInt8], arrived: Int? = nil) -> CoderError? {
         _ = try decoder.metadata()
         let pixels = try PixelBuffer(size: info.size, format: info.nativeFormat)
         while try decoder.nextFrame() != nil { _ = try decoder.decode(DecodeRequest(), into: Surface(pixels)) }
-        for index in 0..<info.thumbnailCount { _ = try decoder.thumbnail(at: index) }
+        var index = 0
+        while info.hasItems, try decoder.thumbnail(at: index) != nil { index += 1 }
         return nil
     } catch {
         return error

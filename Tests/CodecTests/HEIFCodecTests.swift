@@ -160,7 +160,7 @@ private func replacing(_ pattern: [UInt8], with bytes: [UInt8], in file: [UInt8]
     @Test(arguments: ["heif/rotated-with-thumbnail-exif-icc.heic", "heif/rotated-with-size-after-the-turn.heic"])
     func `decodes an embedded thumbnail`(path: String) throws {
         let decoder = try decoder(try fixture(path))
-        #expect(try decoder.readHeader().thumbnailCount == 1)
+        #expect(try decoder.readHeader().hasItems)
         let info = try #require(try decoder.thumbnail(at: 0))
         #expect(info.size == PixelSize(38, 64))
         #expect(try decoder.thumbnail(at: 1) == nil)
@@ -480,7 +480,7 @@ private func difference(_ decoded: Decoded, _ source: PixelBuffer) -> (largest: 
         let source = try picture(PixelSize(144, 96), .rgba8)
         let options: CoderOptions = ["\(kind.name).thumbnail": .integer(32), OptionKey.effort: .integer(1)]
         let decoder = try decoder(try encode(source, kind, options))
-        #expect(try decoder.readHeader().thumbnailCount == 1)
+        #expect(try decoder.readHeader().hasItems)
         // 96 x 32 / 144 = 21, made even.
         let info = try #require(try decoder.thumbnail(at: 0))
         #expect(info.size == PixelSize(32, 20))

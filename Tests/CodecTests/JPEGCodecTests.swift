@@ -33,7 +33,7 @@ private func decode(_ bytes: [UInt8], to format: PixelFormat, reducedTo size: Pi
     let info = try decoder.readHeader()
     let buffer = try PixelBuffer(size: size ?? info.size, format: format)
     let surface = Surface(buffer)
-    let outcome = try decoder.decode(DecodeRequest(reducedSize: size), into: surface)
+    let outcome = try decoder.decode(DecodeRequest(scaledSize: size), into: surface)
     #expect(outcome == .complete)
     return pixels(buffer)
 }
@@ -119,10 +119,10 @@ private let exifWithoutOrientation: [UInt8] =
         let size = try decoder.readHeader().size
 
         #expect(
-            decoder.reducedSize(atLeast: PixelSize(11, 8), of: size)
+            decoder.scaledSize(atLeast: PixelSize(11, 8), of: size)
                 == PixelSize((size.width + 1) / 2, (size.height + 1) / 2))
-        #expect(decoder.reducedSize(atLeast: PixelSize(1, 1), of: size) == PixelSize(5, 3))
-        #expect(decoder.reducedSize(atLeast: PixelSize(36, 1), of: size) == size)
+        #expect(decoder.scaledSize(atLeast: PixelSize(1, 1), of: size) == PixelSize(5, 3))
+        #expect(decoder.scaledSize(atLeast: PixelSize(36, 1), of: size) == size)
         #expect(
             try decode(file("baseline-420.jpg"), to: .rgb8, reducedTo: PixelSize(15, 9))
                 == samples("baseline-420-3of8.ppm"))

@@ -104,7 +104,7 @@ private final class Download {
             let header = try decoder.readHeader()
             let surface = Surface(try pixels(size ?? header.size))
             outcomes.append(
-                try decoder.decode(DecodeRequest(reducedSize: size, wantsPartial: wantsPartial), into: surface))
+                try decoder.decode(DecodeRequest(scaledSize: size, wantsPartial: wantsPartial), into: surface))
             return outcomes.last
         } catch {
             if error.code != .needsInput || source.isComplete { throw error }

@@ -35,7 +35,7 @@ private func decode(
     let buffer: PixelBuffer
     if let given { buffer = given } else { buffer = try PixelBuffer(size: size, format: format) }
     let surface = Surface(buffer)
-    let outcome = try decoder.decode(DecodeRequest(reducedSize: eighths == 8 ? nil : size), into: surface)
+    let outcome = try decoder.decode(DecodeRequest(scaledSize: eighths == 8 ? nil : size), into: surface)
     return outcome == .complete ? pixels(buffer) : []
 }
 
@@ -175,7 +175,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
             do throws(CoderError) {
                 let decoder = try JPEGDecoder(DecoderSession(source: ByteSource(bytes)))
                 let surface = Surface(buffer)
-                _ = try decoder.decode(DecodeRequest(reducedSize: size), into: surface)
+                _ = try decoder.decode(DecodeRequest(scaledSize: size), into: surface)
                 return (nil, pixels(buffer))
             } catch { return (error.code, pixels(buffer)) }
         }
@@ -207,7 +207,7 @@ private func scans(_ bytes: [UInt8]) -> [(first: UInt8, components: Int, data: R
             let surface = Surface(buffer)
             let request = DecodeRequest(
                 region: PixelRect(x: 0, y: y, width: size.width, height: height),
-                reducedSize: eighths == 8 ? nil : size)
+                scaledSize: eighths == 8 ? nil : size)
             #expect(try decoder.decode(request, into: surface) == .complete)
             all += pixels(buffer)
             y += height

@@ -62,7 +62,7 @@ private func decoder(_ bytes: [UInt8], limits: DecodeLimits = .default) throws -
 /// Decodes the only thumbnail.
 private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws -> (info: ImageInfo, pixels: [UInt8]) {
     let decoder = try decoder(bytes, limits: limits)
-    try #require(try decoder.readHeader().thumbnailCount == 1)
+    try #require(try decoder.readHeader().hasItems)
     let info = try #require(try decoder.thumbnail(at: 0))
     #expect(try decoder.thumbnail(at: 1) == nil)
     let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
@@ -116,7 +116,7 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
             try thumbnail(Array(body[..<2]) + segment(0xE0, packed) + Array(body[2...])).pixels == samples("gray.pgm"))
         for damaged in [Array(plain.dropLast()), Array(extended.dropLast()), Array(packed[..<30])] {
             let bytes = Array(body[..<2]) + segment(0xE0, damaged) + Array(body[2...])
-            #expect(try decoder(bytes).readHeader().thumbnailCount == 0)
+            #expect(try decoder(bytes).readHeader().hasItems == false)
         }
     }
 
@@ -145,7 +145,7 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
         ]
         for (name, blob) in impossible {
             let decoder = try decoder(inserting(blob, into: try file("baseline-420.jpg")))
-            #expect(try decoder.readHeader().thumbnailCount == 0, "\(name)")
+            #expect(try decoder.readHeader().hasItems == false, "\(name)")
             #expect(try decoder.thumbnail(at: 0) == nil, "\(name)")
         }
     }
@@ -156,12 +156,12 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
         let frame = try #require(lying.indices.dropLast().first { lying[$0] == 0xFF && lying[$0 + 1] == 0xC0 })
         lying.replaceSubrange(frame + 5..<frame + 9, with: [0xFF, 0xDC, 0xFF, 0xDC])
         let larger = inserting(exif(lying), into: try file("baseline-420.jpg"))
-        #expect(try decoder(larger).readHeader().thumbnailCount == 0)
+        #expect(try decoder(larger).readHeader().hasItems == false)
 
         var limits = DecodeLimits.default
         limits.maxPixels = 40 * 24 - 1
         let bytes = inserting(exif(try file("gray.jpg")), into: try file("baseline-420.jpg"))
-        #expect(try decoder(bytes, limits: limits).readHeader().thumbnailCount == 0)
+        #expect(try decoder(bytes, limits: limits).readHeader().hasItems == false)
     }
 
     @Test func `that are cut end as a cut file does`() throws {
@@ -187,7 +187,7 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
             }
             do throws(CoderError) {
                 let decoder = try JPEGDecoder(DecoderSession(source: ByteSource(hurt)))
-                for index in 0..<(try decoder.readHeader().thumbnailCount) {
+                for index in 0..<(try decoder.readHeader().hasItems ? 8 : 0) {
                     guard let info = try decoder.thumbnail(at: index) else { continue }
                     #expect(info.size.width * info.size.height <= 40 * 24)
                     try decoder.decodeThumbnail(
@@ -281,7 +281,7 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
         // Where Exif is nearly as long as a segment can be, nothing fits.
         let full = ExifOrientation.blob(.up) + [UInt8](repeating: 0, count: 65_400)
         let bytes = try encode(exif: full)
-        #expect(try decoder(bytes).readHeader().thumbnailCount == 0)
+        #expect(try decoder(bytes).readHeader().hasItems == false)
         #expect(try blob(bytes) == full)
     }
 
@@ -289,6 +289,6 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
         let strange = Array("no TIFF structure".utf8)
         let bytes = try encode(exif: strange)
         #expect(try blob(bytes) == strange)
-        #expect(try decoder(bytes).readHeader().thumbnailCount == 0)
+        #expect(try decoder(bytes).readHeader().hasItems == false)
     }
 }

@@ -66,7 +66,7 @@ private func decode(
             let surface = Surface(buffer)
             let region = band == nil ? nil : PixelRect(x: 0, y: top, width: size.width, height: rows)
             let request = DecodeRequest(
-                region: region, reducedSize: scale == 8 ? nil : size, wantsPartial: partial)
+                region: region, scaledSize: scale == 8 ? nil : size, wantsPartial: partial)
             do throws(CoderError) {
                 _ = try decoder.decode(request, into: surface)
             } catch {

@@ -17,7 +17,7 @@ import Testing
                 ], after: [pngChunk("iTXt", international), pngChunk("iTXt", xmp), pngChunk("eXIf", exif)]
             ).bytes)
         #expect(picture.samples == [10, 20, 30])
-        #expect(picture.info.color == ColorDescription(hasProfile: true))
+        #expect(picture.info.color == ColorDescription(hasProfile: true, gamma: 45_455))
         #expect(picture.info.density == .perMeter(x: 2835, y: 5669))
         #expect(picture.info.orientation == .right)
         #expect(picture.blob(.icc) == iccProfile())
@@ -26,8 +26,7 @@ import Testing
         #expect(picture.blob(.text, "Title") == Array("é".utf8))
         #expect(picture.blob(.text, "Author") == Array("Žofie".utf8))
         #expect(picture.blob(.text, "Note") == Array("deflated".utf8))
-        #expect(picture.blob(.raw, "gAMA") == be32(45455))
-        #expect(picture.blobs.count == 7)
+        #expect(picture.blobs.count == 6)
     }
 
     @Test func `says what the colours mean`() throws {

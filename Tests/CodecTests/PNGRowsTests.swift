@@ -159,7 +159,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
                 let buffer = try PixelBuffer(size: size, format: info.nativeFormat)
                 if size == info.size { continue }
                 #expect(
-                    try decoder.decode(DecodeRequest(reducedSize: size), into: Surface(buffer)) == .complete)
+                    try decoder.decode(DecodeRequest(scaledSize: size), into: Surface(buffer)) == .complete)
                 let pixel = info.nativeFormat.bytesPerPixel
                 let picked = stride(from: 0, to: height, by: 1 << shift).flatMap { y in
                     whole.withRow(y) { row in
@@ -180,14 +180,14 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
             (PixelSize(13, 7), PixelSize(13, 7)), (PixelSize(14, 7), PixelSize(25, 13)),
             (PixelSize(13, 14), PixelSize(50, 25)), (PixelSize(51, 1), PixelSize(100, 50)),
         ] {
-            #expect(decoder.reducedSize(atLeast: wanted, of: info.size) == expected)
+            #expect(decoder.scaledSize(atLeast: wanted, of: info.size) == expected)
         }
         let plain = try PNGDecoder(DecoderSession(source: ByteSource(bytes)))
         _ = try plain.readHeader()
-        #expect(plain.reducedSize(atLeast: PixelSize(1, 1), of: info.size) == info.size)
+        #expect(plain.scaledSize(atLeast: PixelSize(1, 1), of: info.size) == info.size)
         let straight = PNGKind(type: 0, depth: 8).file(100, 50, interlaced: false).bytes
         let (other, _) = try Self.decoder(ByteSource(straight))
-        #expect(other.reducedSize(atLeast: PixelSize(1, 1), of: info.size) == info.size)
+        #expect(other.scaledSize(atLeast: PixelSize(1, 1), of: info.size) == info.size)
     }
 
     /// The rows of the passes are stored as they are, so that it is known where each pass ends.
@@ -200,7 +200,7 @@ private func rowBytes(_ buffer: PixelBuffer) -> [UInt8] {
         let (decoder, info) = try Self.decoder(source)
         let size = PixelSize(16 >> shift, 16 >> shift)
         let buffer = try PixelBuffer(size: size, format: info.nativeFormat)
-        #expect(try decoder.decode(DecodeRequest(reducedSize: size), into: Surface(buffer)) == .complete)
+        #expect(try decoder.decode(DecodeRequest(scaledSize: size), into: Surface(buffer)) == .complete)
         #expect(!source.isComplete)
     }
 }

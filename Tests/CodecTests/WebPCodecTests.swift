@@ -32,7 +32,7 @@ private func decode(_ bytes: [UInt8], to format: PixelFormat, reducedTo size: Pi
     let info = try decoder.readHeader()
     let buffer = try PixelBuffer(size: size ?? info.size, format: format)
     let surface = Surface(buffer)
-    let outcome = try decoder.decode(DecodeRequest(reducedSize: size), into: surface)
+    let outcome = try decoder.decode(DecodeRequest(scaledSize: size), into: surface)
     #expect(outcome == .complete)
     return pixels(buffer)
 }
@@ -106,11 +106,11 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
         let decoder = try WebPDecoder(session(file("lossy.webp")))
         _ = try decoder.readHeader()
 
-        #expect(decoder.reducedSize(atLeast: PixelSize(13, 9), of: size) == PixelSize(20, 12))
-        #expect(decoder.reducedSize(atLeast: PixelSize(12, 7), of: size) == PixelSize(20, 12))
-        #expect(decoder.reducedSize(atLeast: PixelSize(1, 1), of: size) == PixelSize(2, 2))
-        #expect(decoder.reducedSize(atLeast: PixelSize(21, 9), of: size) == size)
-        #expect(decoder.reducedSize(atLeast: PixelSize(41, 9), of: size) == size)
+        #expect(decoder.scaledSize(atLeast: PixelSize(13, 9), of: size) == PixelSize(20, 12))
+        #expect(decoder.scaledSize(atLeast: PixelSize(12, 7), of: size) == PixelSize(20, 12))
+        #expect(decoder.scaledSize(atLeast: PixelSize(1, 1), of: size) == PixelSize(2, 2))
+        #expect(decoder.scaledSize(atLeast: PixelSize(21, 9), of: size) == size)
+        #expect(decoder.scaledSize(atLeast: PixelSize(41, 9), of: size) == size)
         #expect(
             try decode(file("lossy.webp"), to: .rgb8, reducedTo: PixelSize(13, 9))
                 == samples("lossy-13x9.ppm", PixelSize(13, 9), 3))
@@ -147,11 +147,11 @@ private func withoutAlpha(_ rgba: [UInt8]) -> [UInt8] {
 
     @Test func `does not scale lossy colours that are hidden by alpha`() throws {
         let decoder = try WebPDecoder(session(file("lossy-alpha.webp")))
-        #expect(decoder.reducedSize(atLeast: PixelSize(5, 5), of: try decoder.readHeader().size) == size)
+        #expect(decoder.scaledSize(atLeast: PixelSize(5, 5), of: try decoder.readHeader().size) == size)
         let small = Surface(try PixelBuffer(size: PixelSize(20, 12), format: .rgba8))
         var code: CoderError.Code?
         do throws(CoderError) {
-            _ = try decoder.decode(DecodeRequest(reducedSize: PixelSize(20, 12)), into: small)
+            _ = try decoder.decode(DecodeRequest(scaledSize: PixelSize(20, 12)), into: small)
         } catch { code = error.code }
         #expect(code == .misuse)
     }

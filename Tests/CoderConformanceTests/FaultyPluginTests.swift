@@ -14,7 +14,7 @@ import Testing
         ("ignores-limits", ["memory.budget"]), ("keeps-memory", ["memory.released"]), ("leak", ["memory.growth"]),
         ("lies-about-size", ["frames.facts"]),
         // The C library reads a file for a locale.
-        ("locale", ["state.locale", "state.files"]), ("longer-structs", ["negotiation.older-host"]),
+        ("locale", ["state.locale", "state.files"]), ("longer-structs", ["negotiation.short-structs"]),
         ("long-metadata", ["limits.metadata"]), ("longjmp", ["lifecycle.decode"]),
         ("lying-version", ["manifest.reports"]),
         ("miscounts-frames", ["limits.frames"]), ("more-threads", ["threads.count"]),

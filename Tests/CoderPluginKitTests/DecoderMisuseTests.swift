@@ -33,7 +33,7 @@ import Testing
         #expect(opened().seek(&index) == CPI_MISUSE)
         #expect(opened().reduce(&size.0, &size.1) == CPI_MISUSE)
         #expect(opened().decode(Canvas(3, 2)) == CPI_MISUSE)
-        #expect(opened().thumbnail(0, Lent(cpi_image_info())) == CPI_MISUSE)
+        #expect(opened().select(0) == CPI_MISUSE)
     }
 
     @Test func `before the header, nothing else is answered`() {

@@ -21,18 +21,17 @@ import Testing
         #expect(decoder.setSource(FakeSource(Toy.stillFile(3, 2))) == CPI_OK)
         #expect(decoder.readHeader(info) == CPI_OK)
 
-        // frame count known 2, lossy 8, background 32; see cpi/image.h.
-        #expect(info[\.flags] == 2 | 8 | 32)
+        // lossy 4, background 16, items 128; see cpi/image.h.
+        #expect(info[\.flags] == 4 | 16 | 128)
         #expect(info[\.width] == 3 && info[\.height] == 2)
         #expect(info[\.orientation] == 6 && info[\.bit_depth] == 8 && info[\.frame_count] == 1)
         #expect(info[\.loop_kind] == CPI_LOOPS_COUNT && info[\.loop_count] == 3)
         #expect(info[\.native.channels] == 1 && info[\.native.bits] == 8 && info[\.native.numeric] == 1)
         // code points 1, profile 2, code points preferred 4; sRGB is 1/13/0 full range.
-        #expect(info[\.color.size] == 16 && info[\.color.flags] == 1 | 2 | 4)
+        #expect(info[\.color.flags] == 1 | 2 | 4)
         #expect(info[\.color.primaries] == 1 && info[\.color.transfer] == 13 && info[\.color.full_range] == 1)
         #expect(info[\.density_unit] == CPI_DENSITY_METER && info[\.density_x] == 2835 && info[\.density_y] == 2834)
         #expect(info[\.background.0] == 1 && info[\.background.3] == 4)
-        #expect(info[\.thumbnail_count] == 1)
     }
 
     @Test func `gives a still one frame that covers the canvas`() {
@@ -136,17 +135,24 @@ import Testing
         #expect(canvas.rows == [[10, 10, 10, 10, 10, 10]] && canvas.marginsAreUntouched)
     }
 
-    @Test func `hands out thumbnails through the extension`() {
+    @Test func `hands out thumbnails as items behind the image`() {
         let info = Lent(cpi_image_info())
         let canvas = Canvas(1, 1)
         let decoder = framed()
 
-        #expect(decoder.thumbnail(0, info) == CPI_OK)
+        let item = unsafe Lent(cpi_item())
+        #expect(unsafe decoder.describe(0, item, info) == CPI_OK)
+        #expect(unsafe item[\.role] == CPI_ITEM_PRIMARY && item[\.of] == CPI_ITEM_NONE)
+        #expect(unsafe decoder.describe(1, item, info) == CPI_OK)
+        #expect(unsafe item[\.role] == CPI_ITEM_THUMBNAIL && item[\.of] == 0)
         #expect(info[\.width] == 1 && info[\.height] == 1)
-        #expect(decoder.thumbnail(1, info) == CPI_END)
-        #expect(decoder.decodeThumbnail(0, canvas) == CPI_OK)
+        #expect(unsafe decoder.describe(2, item, info) == CPI_END)
+
+        #expect(decoder.select(1) == CPI_OK)
+        #expect(decoder.nextFrame(Lent(cpi_frame_info())) == CPI_OK)
+        #expect(decoder.decode(canvas) == CPI_OK)
         #expect(canvas.rows == [[99]])
-        #expect(decoder.decodeThumbnail(0, Canvas(2, 1)) == CPI_MISUSE)
+        #expect(decoder.nextFrame(Lent(cpi_frame_info())) == CPI_END)
     }
 
     // MARK: What the host passes in
@@ -339,7 +345,7 @@ import Testing
         #expect(decoder.offer(0) == CPI_LIMIT)
         #expect(decoder.blobs().status == CPI_LIMIT)
         #expect(decoder.dirty(&rect) == CPI_LIMIT)
-        #expect(decoder.thumbnail(0, Lent(cpi_image_info())) == CPI_LIMIT)
+        #expect(decoder.select(0) == CPI_LIMIT)
         #expect(decoder.setSource(FakeSource([])) == CPI_LIMIT)
         #expect(decoder.error.message == message && decoder.error[\.limit_id] == CPI_LIMIT_WIDTH)
     }

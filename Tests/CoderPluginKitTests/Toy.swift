@@ -56,7 +56,7 @@ private final class StillDecoder: ThumbnailDecoder {
             size: size, nativeFormat: .gray8, orientation: .right, loopCount: .plays(3), isLossy: true,
             color: ColorDescription(codePoints: .sRGB, hasProfile: true, prefersCodePoints: true),
             density: .perMeter(x: 2835, y: 2834), background: RGBAColor(red: 1, green: 2, blue: 3, alpha: 4),
-            thumbnailCount: 1)
+            hasItems: true)
     }
 
     func metadata() throws(CoderError) -> [MetadataBlob] {
@@ -69,7 +69,7 @@ private final class StillDecoder: ThumbnailDecoder {
         ]
     }
 
-    func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
+    func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         PixelSize(max(wanted.width, size.width / 2), max(wanted.height, size.height / 2))
     }
 

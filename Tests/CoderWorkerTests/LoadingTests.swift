@@ -18,7 +18,7 @@ import Testing
         #expect(loaded.id == "org.example.qoi-plugin")
         #expect(loaded.facts.threads == 1)
         #expect(loaded.facts.knows_all == 0)
-        #expect(loaded.facts.abi_minor_built == [.older: 0, .current: 1, .future: 7][edition])
+        #expect(loaded.facts.abi_minor_built == [.older: 0, .current: 0, .future: 7][edition])
         #expect(loaded.coders.map { text($0.id) } == ["org.example.qoi"])
         #expect(loaded.coders[0].has_decoder == 1)
         #expect(loaded.coders[0].has_encoder == 1)

@@ -7,29 +7,29 @@ import Testing
 @Suite struct `Color profile of a file` {
     private let hlg = CodePoints(primaries: 9, transfer: 18, matrix: 0, isFullRange: true)
     private let profile = MetadataBlob(.icc, [1, 2, 3])
-    private let gamma = MetadataBlob(.raw, [0, 0, 0x86, 0xA0], key: "gAMA")  // 34464
+    private let gamma: UInt32 = 34_464
 
     private func info(_ color: ColorDescription, _ format: PixelFormat = .rgb8) -> ImageInfo {
         ImageInfo(size: PixelSize(1, 1), nativeFormat: format, color: color)
     }
 
     @Test func `code points win where the file says so`() {
-        let color = ColorDescription(codePoints: hlg, hasProfile: true, prefersCodePoints: true)
-        #expect(ColorProfile(of: info(color), metadata: [gamma, profile]) == .codePoints(hlg))
+        let color = ColorDescription(codePoints: hlg, hasProfile: true, prefersCodePoints: true, gamma: gamma)
+        #expect(ColorProfile(of: info(color), metadata: [profile]) == .codePoints(hlg))
     }
 
     @Test func `a profile comes before sRGB and gamma`() {
-        let color = ColorDescription(codePoints: .sRGB, hasProfile: true)
-        #expect(ColorProfile(of: info(color), metadata: [gamma, profile]) == .icc([1, 2, 3]))
+        let color = ColorDescription(codePoints: .sRGB, hasProfile: true, gamma: gamma)
+        #expect(ColorProfile(of: info(color), metadata: [profile]) == .icc([1, 2, 3]))
     }
 
     @Test func `sRGB comes before gamma`() {
-        #expect(ColorProfile(of: info(ColorDescription(codePoints: .sRGB)), metadata: [gamma]) == .sRGB)
+        #expect(ColorProfile(of: info(ColorDescription(codePoints: .sRGB, gamma: gamma)), metadata: []) == .sRGB)
     }
 
     @Test func `gamma comes last, and nothing is assumed sRGB`() throws {
         let calibrated = try #require(CalibratedColor(gamma: 34_464))
-        #expect(ColorProfile(of: info(ColorDescription()), metadata: [gamma]) == .calibrated(calibrated))
+        #expect(ColorProfile(of: info(ColorDescription(gamma: gamma)), metadata: []) == .calibrated(calibrated))
         let nothing = ColorProfile(of: info(ColorDescription()), metadata: [])
         #expect(nothing == .assumed && nothing.description == "assumed sRGB")
     }
@@ -42,8 +42,8 @@ import Testing
     }
 
     @Test func `inks have no code points and no gamma`() {
-        let color = ColorDescription(codePoints: .sRGB)
-        #expect(ColorProfile(of: info(color, .cmyk8), metadata: [gamma]) == .assumed)
+        let color = ColorDescription(codePoints: .sRGB, gamma: gamma)
+        #expect(ColorProfile(of: info(color, .cmyk8), metadata: []) == .assumed)
     }
 
     @Test func `a gamma like that of sRGB says nothing`() {

@@ -148,7 +148,7 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
 
     const cpi_image_info mine = {
         .size        = sizeof mine,
-        .flags       = CPI_IMAGE_FRAME_COUNT_KNOWN | CPI_IMAGE_HAS_ALPHA | (d->frames > 1 ? CPI_IMAGE_ANIMATED : 0),
+        .flags       = CPI_IMAGE_HAS_ALPHA | (d->frames > 1 ? CPI_IMAGE_ANIMATED : 0),
         .width       = d->width,
         .height      = d->height,
         .bit_depth   = 8,
@@ -207,14 +207,9 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
         return fail(&d->base, error, CPI_UNSUPPORTED, "an unknown flag");
     if (surface->width != d->width || surface->height != d->height || surface->stride < row)
         return fail(&d->base, error, CPI_MISUSE, "the surface has another size");
-#if CPI_TARGET_MINOR >= 1
-    /* What 1.1 lends; an older host's table ends before them. */
     const cpi_services *s = d->base.services;
-    if (s->size >= offsetof(cpi_services, thread_hint) + sizeof s->thread_hint) {
-        if (s->now && s->now(s->ctx) == 0) return fail(&d->base, error, CPI_INTERNAL, "the clock stands still");
-        if (s->thread_hint && s->thread_hint(s->ctx) == 0) return fail(&d->base, error, CPI_INTERNAL, "no thread");
-    }
-#endif
+    if (s->now(s->ctx) == 0) return fail(&d->base, error, CPI_INTERNAL, "the clock stands still");
+    if (s->thread_hint(s->ctx) == 0) return fail(&d->base, error, CPI_INTERNAL, "no thread");
     for (uint32_t y = 0; y < d->height; y++) {
         if (y % 64 == 0 && (status = go_on(&d->base, error)) != CPI_OK) return status;
         const uint64_t offset = HEADER_BYTES + (d->next - 1) * d->frame_bytes + TIME_BYTES + y * row;
@@ -225,13 +220,11 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     return CPI_OK;
 }
 
-#if CPI_TARGET_MINOR >= 1
 static cpi_status dirty(cpi_decoder *d, cpi_rect *rect, cpi_error *error) {
     const cpi_status status = enter(&d->base, FRAME | DECODED, error);
     if (status == CPI_OK) *rect = (cpi_rect){0, 0, d->width, d->height};
     return status;
 }
-#endif
 
 static const cpi_decoder_api decoder_api = {
     .size        = sizeof(cpi_decoder_api),
@@ -243,9 +236,7 @@ static const cpi_decoder_api decoder_api = {
     .next_frame  = next_frame,
     .seek_frame  = seek_frame,
     .decode      = decode,
-#if CPI_TARGET_MINOR >= 1
     .dirty = dirty,
-#endif
 };
 
 /* ---- encoding --------------------------------------------------------------------------------------------------- */

@@ -75,7 +75,7 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
             orientation: storedOrientation(), orientationApplied: true, frameCount: frames,
             loopCount: frames > 1 ? track?.loopCount ?? .unknown : .unknown, isAnimated: frames > 1, isLossy: true,
             color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile),
-            thumbnailCount: thumbnails.count)
+            hasItems: !thumbnails.isEmpty)
         let made = Opened(
             reader: reader, memory: memory, picture: picture, track: frames > 1 ? track : nil, info: info, thumbnails: thumbnails)
         opened = made

@@ -54,7 +54,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
         guard let info, let settings, writer == nil else { throw CoderError(.misuse, "a thumbnail comes too late") }
         // MIAF (ISO/IEC 23000-22) has no picture whose thumbnail is the larger one.
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
-            throw .unsupported("a thumbnail larger than the picture")
+            throw .refused("the thumbnail is larger than the image")
         }
         try session.host.checkCancellation()
         let small = settings.ofThumbnail(isGray: surface.format.channels == .gray)
@@ -66,7 +66,7 @@ public final class AVIFEncoder: ThumbnailEncoder {
         try writer.add(surface, duration: 1)
         let file = ByteSink()
         try writer.finish(to: file) { _, _ in [] }
-        guard let item = ThumbnailItem(file: file.written) else { throw .unsupported("a thumbnail of this picture") }
+        guard let item = ThumbnailItem(file: file.written) else { throw .refused("the thumbnail cannot be encoded") }
         thumbnail = item
     }
 

@@ -148,7 +148,7 @@ public final class AWebPDecoder: AnimationDecoder {
 
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         guard let current, surface.size == current.rect.size, pixelFormats.contains(surface.format),
-            request.reducedSize == nil || request.reducedSize == surface.size
+            request.scaledSize == nil || request.scaledSize == surface.size
         else { throw CoderError(.misuse, "the surface does not fit the frame") }
         if let region = request.region, region != PixelRect(surface.size) { throw .unsupported("a region") }
         try session.host.checkCancellation()

@@ -74,7 +74,7 @@ public final class HEIFDecoder: ThumbnailDecoder {
             size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
             orientation: orientation, orientationApplied: true, isLossy: true,
             color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.profile != nil),
-            thumbnailCount: thumbnails)
+            hasItems: thumbnails > 0)
     }
 
     // MARK: Pixels

@@ -93,7 +93,7 @@ final class HEIFEncoder {
         guard let info, writer?.hasPicture == false else { throw CoderError(.misuse, "a thumbnail comes too late") }
         // MIAF (ISO/IEC 23000-22) has no picture whose thumbnail is the larger one.
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
-            throw .unsupported("a thumbnail larger than the picture")
+            throw .refused("the thumbnail is larger than the image")
         }
         thumbnail = try surface.copy()
     }

@@ -69,7 +69,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
         let image = ImageInfo(
             size: header.size, nativeFormat: native, orientation: try metadata.orientation(), isLossy: true,
             color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density,
-            thumbnailCount: thumbnails.count, decodesRows: true)
+            hasItems: !thumbnails.isEmpty, decodesRows: true)
         self.image = image
         return image
     }
@@ -98,7 +98,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
 
     /// Only those that libjpeg-turbo has vector instructions for: 5/8 to 7/8 take longer than the full size, 3/8 as long
     /// as 4/8. ``decode(_:into:)`` takes them all.
-    public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
+    public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         [1, 2, 4, 8].lazy.map { Self.reduce(size, to: $0) }
             .first { $0.width >= wanted.width && $0.height >= wanted.height } ?? size
     }
@@ -110,7 +110,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
             format.numeric == .unorm, format.alpha != .premultiplied
         else { throw CoderError(.misuse, "JPEG is not decoded to \(format)") }
         let picture = Picture(
-            format: format, scale: Self.scale(of: image.size, for: request.reducedSize ?? image.size))
+            format: format, scale: Self.scale(of: image.size, for: request.scaledSize ?? image.size))
         let size = Self.reduce(image.size, to: picture.scale)
         let band = try self.band(request.region, of: size)
         guard surface.size == band?.size ?? size else {

@@ -61,10 +61,10 @@ public final class JPEGEncoder: ThumbnailEncoder {
     public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
         guard let info, !isWritten else { throw CoderError(.misuse, "a thumbnail comes too late") }
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
-            throw .unsupported("a thumbnail larger than the picture")
+            throw .refused("the thumbnail is larger than the image")
         }
         guard max(surface.size.width, surface.size.height) <= Self.longestThumbnail else {
-            throw .unsupported("a thumbnail of \(surface.size) pixels: it has to fit into one segment")
+            throw .refused("a thumbnail of \(surface.size) pixels does not fit into one segment")
         }
         thumbnail = try surface.copy()
     }

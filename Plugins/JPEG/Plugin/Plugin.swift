@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.jpeg", decoder: JPEGDecoder.self, encoder: JPEGEncoder.self,
-            roles: [.metadata, .reduce, .incremental])
+            roles: [.metadata, .scale, .incremental])
     ])

@@ -21,6 +21,8 @@ package struct PNGChunk: Hashable {
         static let eXIf = Kind(rawValue: 0x6558_4966)
         package static let fcTL = Kind(rawValue: 0x6663_544C)
         package static let fdAT = Kind(rawValue: 0x6664_4154)
+        static let cLLI = Kind(rawValue: 0x634C_4C49)
+        static let mDCV = Kind(rawValue: 0x6D44_4356)
         static let gAMA = Kind(rawValue: 0x6741_4D41)
         static let iCCP = Kind(rawValue: 0x6943_4350)
         static let iTXt = Kind(rawValue: 0x6954_5874)
@@ -51,7 +53,7 @@ package struct PNGChunk: Hashable {
         /// Whether it may become metadata or a fact of the header.
         var concernsMetadata: Bool {
             switch self {
-            case .cICP, .cHRM, .eXIf, .gAMA, .iCCP, .iTXt, .pHYs, .sRGB, .tEXt, .zTXt: true
+            case .cICP, .cHRM, .cLLI, .eXIf, .gAMA, .iCCP, .iTXt, .mDCV, .pHYs, .sRGB, .tEXt, .zTXt: true
             default: false
             }
         }

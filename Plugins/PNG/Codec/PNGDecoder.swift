@@ -33,7 +33,7 @@ public final class PNGDecoder: ImageDecoder {
 
     public var pixelFormats: [PixelFormat] { file.pixelFormats }
 
-    public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
+    public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         guard takesPasses else { return size }
         for shift in [3, 2, 1] {
             let reduced = Self.reduced(size, by: shift)
@@ -47,9 +47,9 @@ public final class PNGDecoder: ImageDecoder {
     ) throws(CoderError) -> DecodeOutcome {
         guard let info, pixelFormats.contains(surface.format) else { throw Self.misfit }
         if let region = request.region { return try decode(region, of: request, into: surface) }
-        let shift = try shift(for: request.reducedSize ?? info.size)
-        guard surface.size == request.reducedSize ?? info.size else { throw Self.misfit }
-        let isSame = begun?.region == nil && begun?.reducedSize == request.reducedSize
+        let shift = try shift(for: request.scaledSize ?? info.size)
+        guard surface.size == request.scaledSize ?? info.size else { throw Self.misfit }
+        let isSame = begun?.region == nil && begun?.scaledSize == request.scaledSize
         if !isSame || picture?.fits(surface) != true {
             picture = try begin(in: surface, shift: shift, wantsPartial: request.wantsPartial)
             begun = request
@@ -61,7 +61,7 @@ public final class PNGDecoder: ImageDecoder {
     private func decode(
         _ region: PixelRect, of request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        guard let info, info.decodesRows, request.reducedSize ?? info.size == info.size, region.x == 0,
+        guard let info, info.decodesRows, request.scaledSize ?? info.size == info.size, region.x == 0,
             region.width == info.size.width, !region.isEmpty, PixelRect(info.size).contains(region),
             surface.size == region.size
         else { throw Self.misfit }

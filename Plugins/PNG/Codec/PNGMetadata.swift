@@ -42,6 +42,16 @@ final class PNGMetadata {
                     primaries: fields[0], transfer: fields[1], matrix: fields[2], isFullRange: fields[3] != 0)
                 // cICP comes before every other description (PNG 3rd edition, 4.3).
                 info.color.prefersCodePoints = true
+            case (.gAMA, true):
+                if intact(chunk, length: 4) { info.color.gamma = try numbers(chunk, 1)[0] }
+            case (.cHRM, true):
+                if intact(chunk, length: 32) { info.color.primaries = PrimaryPoints(cHRM: try numbers(chunk, 8)) }
+            case (.mDCV, true):
+                if intact(chunk, length: 24) { info.color.mastering = try MasteringDisplay(mDCV: source.bytes(chunk.data)) }
+            case (.cLLI, true):
+                guard intact(chunk, length: 8) else { continue }
+                let levels = try numbers(chunk, 2)
+                info.color.contentLight = ContentLight(maximum: levels[0], maximumFrameAverage: levels[1])
             case (.pHYs, true):
                 guard intact(chunk, length: 9) else { continue }
                 var fields = ByteReader(source, at: chunk.data.lowerBound)
@@ -64,7 +74,6 @@ final class PNGMetadata {
         var vain = limits.maxMetadataBytes > 0 ? 4 * limits.maxMetadataBytes : Int.max
         var hasExif = false
         for chunk in chunks {
-            let isEarly = chunk.offset < data
             switch chunk.kind {
             case .eXIf:
                 // Only one is allowed (PNG 3rd edition, 11.3.4.5), and `describe` takes the orientation of the first.
@@ -72,9 +81,6 @@ final class PNGMetadata {
                     blobs.append(MetadataBlob(.exif, exif))
                     hasExif = true
                 }
-            case .gAMA where isEarly && intact(chunk, length: 4), .cHRM where isEarly && intact(chunk, length: 32):
-                blobs.append(
-                    MetadataBlob(.raw, source.bytes(chunk.data), key: chunk.kind == .gAMA ? "gAMA" : "cHRM"))
             case .tEXt, .zTXt, .iTXt:
                 guard fits(chunk), intact(chunk) else { continue }
                 try host.checkCancellation()
@@ -95,6 +101,13 @@ final class PNGMetadata {
             }
         }
         return blobs
+    }
+
+    private func numbers(_ chunk: PNGChunk, _ count: Int) throws(CoderError) -> [UInt32] {
+        var reader = ByteReader(source, at: chunk.data.lowerBound)
+        var result: [UInt32] = []
+        for _ in 0..<count { result.append(try reader.u32BE()) }
+        return result
     }
 
     private func complainOfText() {

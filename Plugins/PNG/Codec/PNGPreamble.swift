@@ -10,11 +10,7 @@ public enum PNGPreamble {
         case .exif: blob.bytes.count >= 8
         case .xmp: isPlainText(blob.bytes)
         case .text: blob.key.map(isKeyword) ?? false && isPlainText(blob.bytes)
-        // What the file said of its colours is true as long as nothing else is said of them.
-        case .raw:
-            info.color == ColorDescription()
-                && (blob.key == "gAMA" && blob.bytes.count == 4 || blob.key == "cHRM" && blob.bytes.count == 32)
-        case .iptc: false
+        case .raw, .iptc: false
         }
     }
 
@@ -47,9 +43,7 @@ public enum PNGPreamble {
         _ blobs: [MetadataBlob], of info: ImageInfo, into writer: PNGWriter, host: HostServices
     ) {
         var hasProfile = false
-        // A profile says more than gAMA and cHRM, and must not stand beside others that contradict it.
-        let described = blobs.contains { $0.kind == .icc }
-        for blob in blobs where !described || blob.kind != .raw {
+        for blob in blobs {
             let text = String(decoding: blob.bytes, as: UTF8.self)
             let isTaken =
                 switch blob.kind {
@@ -61,8 +55,7 @@ public enum PNGPreamble {
                     writer.addText(
                         blob.key ?? "", text, isUTF8: !blob.bytes.allSatisfy { $0 < 0x80 },
                         isCompressed: blob.bytes.count > 1024)
-                case .raw: writer.addChunk(blob.key ?? "", blob.bytes)
-                case .iptc: false
+                case .raw, .iptc: false
                 }
             if blob.kind == .icc { hasProfile = isTaken }
             if !isTaken { host.warn("metadata of the kind \(blob.kind) was left out: it does not fit this picture") }
@@ -76,9 +69,16 @@ public enum PNGPreamble {
     }
 
     private static func embedColor(_ color: ColorDescription, into writer: PNGWriter, hasProfile: Bool) {
-        guard let points = color.codePoints, !hasProfile || color.prefersCodePoints else { return }
-        // Unspecified (H.273: 2) is what a file without the chunk says, too.
-        if points.primaries == 2, points.transfer == 2 { return }
+        if let bytes = color.mastering?.mDCV { _ = writer.addChunk("mDCV", bytes) }
+        if let light = color.contentLight { _ = writer.addChunk("cLLI", light.cLLI) }
+        // One description of the colors alone: a profile, code points, or numbers.
+        guard let points = color.codePoints, points.primaries != 2 || points.transfer != 2 else {
+            if hasProfile { return }
+            if let gamma = color.gamma { _ = writer.addChunk("gAMA", bigEndian(gamma)) }
+            if let bytes = color.primaries?.cHRM { _ = writer.addChunk("cHRM", bytes) }
+            return
+        }
+        if hasProfile, !color.prefersCodePoints { return }
         if points.primaries == 1, points.transfer == 13, !hasProfile {
             _ = writer.setSRGB()
             return

@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.png", decoder: PNGDecoder.self, encoder: PNGEncoder.self,
-            roles: [.decode, .encode, .incremental, .reduce, .metadata])
+            roles: [.decode, .encode, .incremental, .scale, .metadata])
     ])

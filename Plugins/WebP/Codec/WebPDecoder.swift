@@ -117,7 +117,7 @@ public final class WebPDecoder: ImageDecoder {
     /// A whole fraction of the size, because libwebp takes the mean of what a new pixel covers: where it covers parts of
     /// pixels, what is scaled further from there is up to 1.5 dB worse. Softer than what the host scales with, too, and so
     /// a seventh larger than it asks for.
-    public func reducedSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
+    public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
         guard let picture, picture.rect == PixelRect(size), !wanted.isEmpty else { return size }
         // libwebp scales the colours of lossy data without regard to its alpha: hidden ones would shine through.
         if picture.hasAlpha, !picture.isLossless { return size }
@@ -186,7 +186,7 @@ public final class WebPDecoder: ImageDecoder {
             return
         }
         close()
-        let wanted = request.reducedSize ?? picture.canvas
+        let wanted = request.scaledSize ?? picture.canvas
         let isWhole = picture.rect == PixelRect(picture.canvas)
         let mayScale = isWhole && (picture.isLossless || !picture.hasAlpha)
         guard wanted == surface.size, wanted == picture.canvas || mayScale,

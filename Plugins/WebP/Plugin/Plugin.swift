@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.webp", decoder: WebPDecoder.self, encoder: WebPEncoder.self,
-            roles: [.metadata, .reduce, .incremental])
+            roles: [.metadata, .scale, .incremental])
     ])

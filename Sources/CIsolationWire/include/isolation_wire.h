@@ -89,12 +89,13 @@ typedef struct iso_header {
 #define ISO_READ_HEADER  65
 #define ISO_BLOB         66
 #define ISO_OFFER        67
-#define ISO_REDUCED_SIZE 68
+#define ISO_SCALED_SIZE 68
 #define ISO_NEXT_FRAME   69
 #define ISO_SEEK_FRAME   70
 #define ISO_DECODE       71
-#define ISO_THUMBNAIL_INFO   72
-#define ISO_THUMBNAIL_DECODE 73
+#define ISO_ITEM_DESCRIBE 72
+#define ISO_ITEM_SELECT  73
+#define ISO_ITEM_COUNT   74
 #define ISO_OPEN_ENCODER 80
 #define ISO_ACCEPT       81
 #define ISO_BEGIN        82
@@ -102,6 +103,10 @@ typedef struct iso_header {
 #define ISO_ADD_THUMBNAIL 84
 #define ISO_ADD_FRAME    85
 #define ISO_FINISH       86
+#define ISO_BEGIN_ROWS   87
+#define ISO_ADD_ROWS     88
+#define ISO_REWRITE      92 /* one call without a session: opens, works and closes */
+#define ISO_TRANSCODE    93
 #define ISO_CLOSE        96 /* ends the session in the plugin; the worker is ready for another one */
 
 /* What holds a process back; the index into iso_confinement.state. */
@@ -160,6 +165,7 @@ typedef struct iso_loaded {
     uint32_t   abi_minor_built;
     uint32_t   abi_minor_needed;
     uint32_t   concurrency;
+    uint32_t   reserved;      /* cpi_plugin.reserved                                                         */
     uint32_t   knows_all;     /* 1: it answers an extension id that does not exist                           */
     uint32_t   coder_count;
     char       id[128];
@@ -180,12 +186,12 @@ typedef struct iso_coder {
     uint32_t has_encoder;
     uint32_t decoder_has; /* ISO_HAS_... */
     uint32_t encoder_has;
-    uint32_t reserved;
+    uint32_t reserved;    /* 1: a reserved word of one of its tables is not zero */
 } iso_coder;
 
 #define ISO_HAS_BLOB          0x01 /* decoder: blob; encoder: add_blob */
 #define ISO_HAS_OFFER         0x02
-#define ISO_HAS_REDUCED_SIZE  0x04
+#define ISO_HAS_SCALED_SIZE  0x04
 #define ISO_HAS_SEEK          0x08
 #define ISO_HAS_DIRTY         0x10
 
@@ -260,6 +266,7 @@ typedef struct iso_open {
     uint64_t   capacity;
     uint32_t   reads_header; /* 1: once a decoder is open, it reads the header; the reply is that to ISO_READ_HEADER */
     uint32_t   reserved;
+    char       ending[16];   /* cpi_source.ending; empty: not known */
     cpi_limits limits;
 } iso_open;
 
@@ -284,7 +291,7 @@ typedef struct iso_surface {
     cpi_pixel_format format;
 } iso_surface;
 
-typedef struct iso_index_request { /* ISO_SEEK_FRAME, ISO_THUMBNAIL_INFO */
+typedef struct iso_index_request { /* ISO_SEEK_FRAME, ISO_ITEM_DESCRIBE, ISO_ITEM_SELECT */
     iso_input input;
     uint32_t  index;
     uint32_t  reserved;
@@ -313,20 +320,20 @@ typedef struct iso_blob_query { /* ISO_BLOB */
     uint64_t  most;     /* bytes of the longest metadata that the host takes            */
 } iso_blob_query;
 
-typedef struct iso_size_request { /* ISO_REDUCED_SIZE */
+typedef struct iso_size_request { /* ISO_SCALED_SIZE */
     iso_input input;
     uint32_t  width;
     uint32_t  height;
 } iso_size_request;
 
-typedef struct iso_decode_request { /* ISO_DECODE, ISO_THUMBNAIL_DECODE */
+typedef struct iso_decode_request { /* ISO_DECODE */
     iso_input   input;
     iso_surface surface;
     uint32_t    flags;
-    uint32_t    index; /* of the thumbnail */
+    uint32_t    reserved;
     cpi_rect    region;
-    uint32_t    reduced_width;
-    uint32_t    reduced_height;
+    uint32_t    scaled_width;
+    uint32_t    scaled_height;
 } iso_decode_request;
 
 typedef struct iso_accept_request {
@@ -346,11 +353,38 @@ typedef struct iso_blob_request { /* ISO_ADD_BLOB; key and bytes behind it, see 
     iso_blob  blob;
 } iso_blob_request;
 
-typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_ADD_THUMBNAIL (the frame is not looked at) */
+typedef struct iso_frame_request { /* ISO_ADD_FRAME, ISO_BEGIN_ROWS (no surface), ISO_ADD_THUMBNAIL, ISO_ADD_ROWS (no frame) */
     iso_input      input;
     iso_surface    surface;
     cpi_frame_info frame;
 } iso_frame_request;
+
+/*
+ * ISO_REWRITE, ISO_TRANSCODE; begins with an iso_open, of which `reads_header` is 0. Behind it the options, then as many
+ * iso_blob as `blob_count` says, each with its key and bytes. Descriptor: the input.
+ */
+typedef struct iso_rewrite_request {
+    iso_open open;
+    uint32_t sink_flags;
+    uint32_t flags;       /* CPI_REWRITE_...                        */
+    uint32_t remove;
+    uint32_t orientation;
+    cpi_rect crop;
+    uint32_t blob_count;
+    uint32_t direction;   /* ISO_TRANSCODE: CPI_TRANSCODE_...       */
+    uint32_t option_bytes;
+    uint32_t reserved;
+    char     format[64];  /* ISO_TRANSCODE                          */
+} iso_rewrite_request;
+
+#define ISO_TEXT_LIMIT 256 /* bytes of an item's name or kind with the NUL; longer ones are cut */
+typedef struct iso_item {
+    uint32_t       flags, role, of, group, reserved; /* those of cpi_item */
+    uint32_t       has_name, has_kind;
+    char           name[ISO_TEXT_LIMIT];
+    char           kind[ISO_TEXT_LIMIT];
+    cpi_image_info info;
+} iso_item;
 
 #define ISO_FORMAT_LIMIT 32 /* the host asks for no more */
 typedef struct iso_formats {
@@ -366,12 +400,14 @@ typedef struct iso_reply {
     uint32_t   written; /* bytes for the end of the output, which stand at the end of the message                  */
     cpi_error  error;
     union {
-        cpi_image_info   info;   /* ISO_READ_HEADER, ISO_THUMBNAIL_INFO                         */
+        cpi_image_info   info;   /* ISO_READ_HEADER                                             */
+        iso_item         item;   /* ISO_ITEM_DESCRIBE                                           */
+        cpi_rewrite_outcome outcome; /* ISO_REWRITE                                             */
         iso_formats      formats; /* ISO_OFFER, ISO_ACCEPT: all of them in one reply            */
         cpi_frame_info   frame;  /* ISO_NEXT_FRAME                                              */
         cpi_rect         dirty;  /* ISO_DECODE answered CPI_PARTIAL; all of it where not known  */
-        uint32_t         number; /* ISO_SEEK_FRAME                                              */
-        uint32_t         size[2]; /* ISO_REDUCED_SIZE                                           */
+        uint32_t         number; /* ISO_SEEK_FRAME, ISO_ITEM_COUNT, ISO_BEGIN_ROWS              */
+        uint32_t         size[2]; /* ISO_SCALED_SIZE                                           */
         iso_blob blob;           /* ISO_BLOB; key and bytes behind the reply                    */
     } value;
 } iso_reply;

@@ -28,9 +28,7 @@ struct Blob: Hashable {
     }
 
     func readHeader() -> (Answer, cpi_image_info) {
-        var blank = cpi_image_info()
-        blank.color.size = UInt32(MemoryLayout<cpi_color>.size)
-        let info = Lent(blank, shape, appended: \.thumbnail_count)
+        let info = Lent(cpi_image_info(), shape, isAnswer: true)
         info.clearFuture()
         let answer = unsafe run("read_header") { handle, error in unsafe api.read_header(handle, info.pointer, error) }
         check(info, "cpi_image_info")
@@ -63,22 +61,22 @@ struct Blob: Hashable {
 
     func offer(_ index: UInt32) -> (Answer, cpi_format_offer) {
         guard let get = unsafe api.offer else { return (Answer(call: "offer", status: CPI_END), cpi_format_offer()) }
-        let offer = Lent(cpi_format_offer(), shape)
+        let offer = Lent(cpi_format_offer(), shape, isAnswer: true)
         let answer = unsafe run("offer") { handle, error in unsafe get(handle, index, offer.pointer, error) }
         check(offer, "cpi_format_offer")
         return (answer, offer.value)
     }
 
     /// Nil where the decoder cannot.
-    func reducedSize(_ width: UInt32, _ height: UInt32) -> (Answer, UInt32, UInt32)? {
-        guard let reduce = unsafe api.reduced_size else { return nil }
+    func scaledSize(_ width: UInt32, _ height: UInt32) -> (Answer, UInt32, UInt32)? {
+        guard let reduce = unsafe api.scaled_size else { return nil }
         var size = (width, height)
-        let answer = unsafe run("reduced_size") { handle, error in unsafe reduce(handle, &size.0, &size.1, error) }
+        let answer = unsafe run("scaled_size") { handle, error in unsafe reduce(handle, &size.0, &size.1, error) }
         return (answer, size.0, size.1)
     }
 
     func nextFrame() -> (Answer, cpi_frame_info) {
-        let frame = Lent(cpi_frame_info(), shape)
+        let frame = Lent(cpi_frame_info(), shape, isAnswer: true)
         frame.clearFuture()
         let answer = unsafe run("next_frame") { handle, error in unsafe api.next_frame(handle, frame.pointer, error) }
         check(frame, "cpi_frame_info")
@@ -98,8 +96,8 @@ struct Blob: Hashable {
     ) -> Answer {
         let request = unsafe Lent(
             cpi_decode_request(
-                size: 0, flags: flags, surface: surface.pointer, region: region, reduced_width: reduced.0,
-                reduced_height: reduced.1), shape)
+                size: 0, flags: flags, surface: surface.pointer, region: region, scaled_width: reduced.0,
+                scaled_height: reduced.1), shape)
         return unsafe run("decode") { handle, error in
             unsafe api.decode(handle, UnsafePointer(request.pointer), error)
         }

@@ -16,8 +16,8 @@ import CCoderPlugin
     deinit { close() }
 
     func accept(_ info: cpi_image_info, _ index: UInt32) -> (Answer, cpi_pixel_format) {
-        let facts = Lent(info, shape, appended: \.thumbnail_count)
-        let offer = Lent(cpi_format_offer(), shape)
+        let facts = Lent(info, shape)
+        let offer = Lent(cpi_format_offer(), shape, isAnswer: true)
         offer.clearFuture()
         let answer = unsafe run("accept") { handle, error in
             unsafe api.accept(handle, UnsafePointer(facts.pointer), index, offer.pointer, error)
@@ -28,7 +28,7 @@ import CCoderPlugin
 
     func begin(_ info: cpi_image_info, _ output: Output) -> Answer {
         self.output = output
-        let facts = Lent(info, shape, appended: \.thumbnail_count)
+        let facts = Lent(info, shape)
         return unsafe run("begin") { handle, error in
             unsafe api.begin(handle, UnsafePointer(facts.pointer), output.pointer, error)
         }
@@ -37,7 +37,7 @@ import CCoderPlugin
     var hasBlobs: Bool { unsafe api.add_blob != nil }
 
     func add(_ blob: Blob) -> Answer {
-        guard let add = unsafe api.add_blob else { return Answer(call: "add_blob", status: CPI_UNSUPPORTED) }
+        guard let add = unsafe api.add_blob else { return Answer(call: "add_blob", status: CPI_REFUSED) }
         // Memory of its own, gone after the call.
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, blob.bytes.count))
         _ = unsafe copy.initialize(from: blob.bytes)

@@ -4,8 +4,8 @@ import Glibc
 enum Shape: String, CaseIterable {
     /// The one it was built with.
     case current
-    /// The first one: structs end earlier, and what lies behind is somebody else's.
-    case first
+    /// One whose structs for answers end four bytes earlier: what lies behind belongs to somebody else.
+    case short
     /// One that is not there yet: structs have members that nobody knows.
     case future
 }
@@ -18,13 +18,13 @@ enum Shape: String, CaseIterable {
     /// Bytes that belong to the struct.
     private let count: Int
 
-    /// - Parameter appended: the first member that the first minor did not have.
-    init(_ value: T, _ shape: Shape = .current, appended: PartialKeyPath<T>? = nil) {
+    /// - Parameter isAnswer: whether the plugin fills it.
+    init(_ value: T, _ shape: Shape = .current, isAnswer: Bool = false) {
         let full = MemoryLayout<T>.size
         count =
             switch shape {
             case .current: full
-            case .first: appended.flatMap { MemoryLayout<T>.offset(of: $0) } ?? full
+            case .short: isAnswer ? full - 4 : full
             case .future: full + 64
             }
         unsafe memory = .allocate(byteCount: Self.room, alignment: 16)

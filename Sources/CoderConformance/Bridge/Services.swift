@@ -62,7 +62,7 @@ import Synchronization
     init(_ policy: Policy = Policy(), limits: cpi_limits = cpi_limits(), shape: Shape = .current, flags: UInt32 = 0) {
         self.policy = policy
         state = Mutex(Meter())
-        bounds = Lent(limits, shape, appended: \.max_scans)
+        bounds = Lent(limits, shape)
         let services = unsafe cpi_services(
             size: 0, flags: flags, ctx: Unmanaged.passUnretained(self).toOpaque(),
             allocate: { ctx, count in unsafe Services.from(ctx).allocate(count) },
@@ -80,7 +80,7 @@ import Synchronization
                 unsafe Services.from(ctx).state.withLock { if done > total { $0.hasWrongProgress = true } }
             },
             now: { _ in wallNanoseconds() }, thread_hint: { _ in 2 })
-        unsafe table = Lent(services, shape, appended: \.now)
+        unsafe table = Lent(services, shape)
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> Services {

@@ -92,7 +92,7 @@ struct Answer {
 
     /// Makes one call.
     private func run(_ name: String, _ body: (UnsafeMutablePointer<cpi_error>) -> cpi_status) -> Answer {
-        let error = Lent(cpi_error(), shape)
+        let error = Lent(cpi_error(), shape, isAnswer: true)
         error.clearFuture()
         let status = enter(name) { unsafe body(error.pointer) }
         var answer = Answer(call: name, status: status)
@@ -116,7 +116,7 @@ struct Answer {
                 answer.objection = "\(name): cpi_error.reserved is not zero"
             }
         }
-        if status > CPI_PARTIAL || status < CPI_TRUNCATED {
+        if status > CPI_REFUSED || status < CPI_TRUNCATED {
             answer.objection = "\(name) answered the status \(status), which means nothing"
         }
         return answer

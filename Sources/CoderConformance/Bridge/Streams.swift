@@ -38,7 +38,7 @@ import Glibc
             complete: { ctx in unsafe Input.from(ctx).isComplete ? 1 : 0 },
             read_at: { ctx, offset, buffer, count, copied in
                 unsafe Input.from(ctx).read(offset, buffer, count, copied)
-            })
+            }, ending: nil)
         unsafe table = Lent(source, shape)
     }
 

@@ -18,7 +18,7 @@ import ImageModel
         var encodesAnimations: Bool { encoder != nil && roles & CPI_CODER_ENCODE_ANIMATION != 0 }
         var isIncremental: Bool { roles & CPI_CODER_INCREMENTAL != 0 }
         var decodesAnimations: Bool { roles & CPI_CODER_ANIMATION != 0 }
-        var reduces: Bool { roles & CPI_CODER_REDUCE != 0 }
+        var reduces: Bool { roles & CPI_CODER_SCALE != 0 }
         var hasBlobs: Bool { decoder.map { unsafe $0.blob != nil } ?? false }
     }
 
@@ -129,15 +129,6 @@ import ImageModel
         }
     }
 
-    /// Calls `quiesce`; false where there is none.
-    func quiesce() -> Bool {
-        guard let quiesce = unsafe plugin.quiesce else { return false }
-        board.call = "quiesce"
-        quiesce()
-        board.call = ""
-        return true
-    }
-
     /// What the plugin answers to an extension id; nil where it has no `get`.
     func get(_ id: String) -> ExtensionAnswer? {
         guard let get = unsafe plugin.get else { return nil }
@@ -221,6 +212,7 @@ struct ExtensionAnswer {
 func statusName(_ status: cpi_status) -> String {
     let names: [cpi_status: String] = [
         CPI_OK: "CPI_OK", CPI_END: "CPI_END", CPI_NEED_INPUT: "CPI_NEED_INPUT", CPI_PARTIAL: "CPI_PARTIAL",
+        CPI_REFUSED: "CPI_REFUSED",
         CPI_NOT_MINE: "CPI_NOT_MINE", CPI_UNSUPPORTED: "CPI_UNSUPPORTED", CPI_CORRUPT: "CPI_CORRUPT",
         CPI_LIMIT: "CPI_LIMIT", CPI_INVALID_ARGUMENT: "CPI_INVALID_ARGUMENT", CPI_CANCELLED: "CPI_CANCELLED",
         CPI_DEADLINE: "CPI_DEADLINE", CPI_NO_MEMORY: "CPI_NO_MEMORY", CPI_IO: "CPI_IO", CPI_MISUSE: "CPI_MISUSE",

@@ -4,7 +4,7 @@ import CoderHost
 /// Sessions from open to close, errors, calls out of sequence.
 enum LifecycleChecks {
     static let first = [load, encode, decode]
-    static let all = [early, many, sticky, misuse, interleaved, quiesce]
+    static let all = [early, many, sticky, misuse, interleaved]
     private static let needs = ["lifecycle.decode"]
 
     static let load = Check(
@@ -168,7 +168,7 @@ enum LifecycleChecks {
                 let surface = Surface(
                     cpi_pixel_format(
                         channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT,
-                        reserved: 0), width: 64, height: 64)
+                        count: 0, layout: 0, reserved: 0), width: 64, height: 64)
                 let again = [
                     session.nextFrame().0, session.readHeader().0, session.decode(surface), session.nextFrame().0,
                 ]
@@ -205,7 +205,7 @@ enum LifecycleChecks {
             let small = Surface(
                 cpi_pixel_format(
                     channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT,
-                    reserved: 0), width: 1, height: 1)
+                    count: 0, layout: 0, reserved: 0), width: 1, height: 1)
             if let session = opened() { try refuse(session.readHeader().0, "before set_source") }
             if let session = opened() { try refuse(session.nextFrame().0, "before set_source") }
             if let session = opened() { try refuse(session.decode(small), "before set_source") }
@@ -255,25 +255,6 @@ enum LifecycleChecks {
                         "\(coder.id), of two sessions that are open at a time: \(answer.text), or other pixels",
                         .concurrency, try: "keep everything of a session in the session")
                 }
-            }
-        }
-    }
-
-    static let quiesce = Check(
-        "lifecycle.quiesce", "caches can be given back while sessions are open",
-        needs: needs + ["determinism.decode", "frames.facts"]
-    ) { workshop throws(Stop) in
-        let plugin = try workshop.subject()
-        guard plugin.quiesce() else { throw .skip("it has no quiesce") }
-        try workshop.eachPicture { coder, bytes throws(Stop) in
-            let wanted = try workshop.decode(coder, bytes).pixels
-            let session = Decoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board)
-            _ = session?.open()
-            _ = plugin.quiesce()
-            if let place = Difference.first(wanted, try workshop.decode(coder, bytes).pixels) {
-                throw .fault(
-                    "\(coder.id) decodes otherwise after quiesce: \(place)", .quiesce,
-                    try: "give back only what can be rebuilt")
             }
         }
     }

@@ -3,20 +3,26 @@ import CoderHost
 
 /// Hosts of other minors, unknown ids, options and flags.
 enum NegotiationChecks {
-    static let all = [older, newer, ids, options, flags]
+    static let all = [plain, short, newer, ids, options, flags]
     private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
 
-    static let older = Check(
-        "negotiation.older-host", "structs of the first minor, shorter and with garbage behind them", needs: needs,
-        needsOwnProcess: true,
+    static let plain = Check(
+        "negotiation.plain-host", "a host without extensions", needs: needs, needsOwnProcess: true,
         crash: Fault(
-            what: "with a host of minor 0, whose structs are shorter", rule: .size,
-            remedy: "look at a struct's size before its later members")
+            what: "with a host whose `get` is NULL", rule: .hostGet,
+            remedy: "look at cpi_host.get before you call it")
     ) { workshop throws(Stop) in
-        if workshop.manifest.abiMinorNeeded > 0 {
-            throw .skip("it needs minor \(workshop.manifest.abiMinorNeeded)")
-        }
-        try compare(workshop, Subject.HostFacts(minor: 0, shape: .current, isMute: true), .first)
+        try compare(workshop, Subject.HostFacts(shape: .current, isMute: true), .current)
+    }
+
+    static let short = Check(
+        "negotiation.short-structs", "structs for answers that end earlier, with somebody else's bytes behind them",
+        needs: needs, needsOwnProcess: true,
+        crash: Fault(
+            what: "with a host whose structs are shorter", rule: .size,
+            remedy: "copy min(size, sizeof own) bytes into what the host lends")
+    ) { workshop throws(Stop) in
+        try compare(workshop, Subject.HostFacts(shape: .current), .short)
     }
 
     static let newer = Check(
@@ -37,7 +43,12 @@ enum NegotiationChecks {
         let other = Workshop(
             path: workshop.path, manifest: workshop.manifest, effort: workshop.effort, samples: workshop.samples,
             board: workshop.board, isConfined: workshop.isConfined, loaded: plugin)
-        let host = shape == .first ? "a host of minor 0" : "a host of a later minor"
+        let host =
+            switch shape {
+            case .current: "a host without extensions"
+            case .short: "a host whose structs are shorter"
+            case .future: "a host of a later minor"
+            }
         func judge(_ coder: Subject.Coder, _ failure: Answer?, _ overrun: String?) throws(Stop) {
             if let overrun {
                 throw .fault(
@@ -77,10 +88,12 @@ enum NegotiationChecks {
         "negotiation.ids", "unknown extension ids are answered with NULL, known ones with their own table",
         needs: ["lifecycle.load"]
     ) { workshop throws(Stop) in
-        let known = [CPI_EXT_THUMBNAIL, CPI_EXT_THUMBNAIL_ENCODE]
+        let known = [
+            CPI_EXT_ITEMS, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_ENCODE_ROWS, CPI_EXT_REWRITE, CPI_EXT_TRANSCODE,
+        ]
         var unknown = [
-            "", "/", "a", "coderhost.thumbnail", "coderhost.thumbnail/", "coderhost.thumbnail/01",
-            "coderhost.thumbnail/2", "coderhost.thumbnail/1 ", "Coderhost.Thumbnail/1", "coderhost.no-such-extension/1",
+            "", "/", "a", "coderhost.items", "coderhost.items/", "coderhost.items/01", "coderhost.items/2",
+            "coderhost.items/1 ", "Coderhost.Items/1", "coderhost.no-such-extension/1",
             String(repeating: "x", count: 5000) + "/1",
         ]
         var dice = Dice(1)
@@ -166,13 +179,6 @@ enum NegotiationChecks {
                         "the \(role) of \(coder.id) refuses an unknown option that is only a hint: \(answer.text)",
                         .unknownOption, try: "look at CPI_OPTION_HINT")
                 }
-                var demanding = hint
-                demanding.flags |= 0x4000_0000
-                if let answer = open(encoding, [demanding]), !answer.isFailure {
-                    throw .fault(
-                        "the \(role) of \(coder.id) takes an option with an unknown flag of the upper half", .flags,
-                        try: "answer CPI_UNSUPPORTED when flags & 0xffff0000 has a bit that is not known")
-                }
                 for option in described.options
                 where encoding ? option.scope.includesEncoding : option.scope.includesDecoding {
                     for value in values(option) {
@@ -205,20 +211,15 @@ enum NegotiationChecks {
     }
 
     static let flags = Check(
-        "negotiation.flags", "unknown hint bits are ignored, unknown demands refused", needs: needs
+        "negotiation.flags", "unknown hint bits are ignored", needs: needs
     ) { workshop throws(Stop) in
         try workshop.eachPicture { coder, bytes throws(Stop) in
-            for (flags, isDemand) in [(UInt32(0x4000), false), (UInt32(0x4000_0000), true)] {
-                for place in ["cpi_services", "cpi_surface", "cpi_decode_request"] {
-                    let answer = try decode(workshop, coder, bytes, flags, in: place)
-                    if isDemand != answer.isFailure {
-                        throw .fault(
-                            isDemand
-                                ? "\(coder.id) ignores an unknown demand in the flags of \(place)"
-                                : "\(coder.id) refuses an unknown hint in the flags of \(place): \(answer.text)",
-                            .flags,
-                            try: "look at flags & 0xffff0000 only")
-                    }
+            for place in ["cpi_services", "cpi_surface", "cpi_decode_request"] {
+                let answer = try decode(workshop, coder, bytes, 0x4000, in: place)
+                if answer.isFailure {
+                    throw .fault(
+                        "\(coder.id) refuses an unknown hint in the flags of \(place): \(answer.text)", .flags,
+                        try: "look at known bits only")
                 }
             }
         }

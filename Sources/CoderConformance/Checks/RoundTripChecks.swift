@@ -156,6 +156,6 @@ enum RoundTripChecks {
     }
 
     private static func unsupported(_ answers: [cpi_status]) -> Answer? {
-        answers.contains(CPI_UNSUPPORTED) ? Answer(call: "add_blob", status: CPI_UNSUPPORTED) : nil
+        answers.contains(CPI_REFUSED) ? Answer(call: "add_blob", status: CPI_REFUSED) : nil
     }
 }

@@ -190,7 +190,7 @@ public final class AnimatedImage: Sendable {
         info.loopCount = .unknown
         var metadata = try metadata()
         if shape.makesSRGB {
-            metadata.removeAll { $0.kind == .icc || CalibratedColor.isTold(by: $0) }
+            metadata.removeAll { $0.kind == .icc }
             info.color = ColorDescription(codePoints: .sRGB)
         }
         return DecodedImage(

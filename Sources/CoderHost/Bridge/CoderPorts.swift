@@ -16,7 +16,7 @@ protocol DecoderPort: AnyObject {
     func blob(_ index: UInt32, most: Int, _ error: inout cpi_error) throws(CoderError) -> (cpi_status, PortBlob)?
     /// - Parameter formats: Receives the formats of the offers, in their order.
     func offers(_ formats: inout [cpi_format_offer], _ error: inout cpi_error) throws(CoderError) -> cpi_status?
-    func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) throws(CoderError)
+    func scaledSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status?
     func nextFrame(_ frame: inout cpi_frame_info, _ error: inout cpi_error) throws(CoderError) -> cpi_status
     func seek(_ index: inout UInt32, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
@@ -24,10 +24,25 @@ protocol DecoderPort: AnyObject {
     func decode(
         _ request: FrameRequest, _ place: CanvasPlace, _ dirty: inout cpi_rect, _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status
-    func thumbnail(_ index: UInt32, _ info: inout cpi_image_info, _ error: inout cpi_error) throws(CoderError)
-        -> cpi_status?
-    func decodeThumbnail(_ index: UInt32, _ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError)
-        -> cpi_status?
+    func item(_ index: UInt32, _ item: inout PortItem, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
+    func select(_ index: UInt32, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
+    func itemCount(_ count: inout UInt32, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
+}
+
+/// An item as a plugin describes it; strings are cut at ``PortItem/maxTextBytes``.
+struct PortItem {
+    static let maxTextBytes = Int(ISO_TEXT_LIMIT) - 1
+
+    var flags: UInt32 = 0
+    var role: UInt32 = 0
+    var owner = CPI_ITEM_NONE
+    var group: UInt32 = 0
+    var reserved: UInt32 = 0
+    var name: String?
+    var kind: String?
+    var info = cpi_image_info()
+
+    init() { info.size = UInt32(MemoryLayout<cpi_image_info>.size) }
 }
 
 /// Metadata as a plugin hands it out.
@@ -51,10 +66,23 @@ protocol EncoderPort: AnyObject {
     func begin(_ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status
     func add(_ blob: MetadataBlob, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
-    func addThumbnail(_ pixels: PixelBuffer, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
-    func add(_ frame: inout cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error) throws(CoderError)
+    func addThumbnail(_ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
+    func add(_ frame: inout cpi_frame_info, _ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError)
         -> cpi_status
+    func beginRows(_ frame: inout cpi_frame_info, _ rows: inout UInt32, _ error: inout cpi_error) throws(CoderError)
+        -> cpi_status?
+    func addRows(_ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError) -> cpi_status?
     func finish(_ error: inout cpi_error) throws(CoderError) -> cpi_status
+}
+
+/// The calls of a plugin that turn a file into another one, wherever they run.
+protocol RewritePort: AnyObject {
+    func rewrite(
+        _ request: RewriteRequest, _ sink: PluginSink, _ outcome: inout cpi_rewrite_outcome, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status?
+    func transcode(
+        _ direction: TranscodeDirection, _ format: ImageFormat, _ sink: PluginSink, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status?
 }
 
 /// Collects what a plugin offers one by one, as the worker does for its plugin.

@@ -9,7 +9,7 @@ struct ContractCall {
 
     /// The names of the limits in the order of `CPI_LIMIT_…`.
     private static let limitNames = [
-        "", "side", "side", "pixels", "frames", "total", "memory", "memory", "metadata", "input", "output", "nesting",
+        "", "side", "side", "pixels", "frames", "total", "source-pixels", "memory", "memory", "metadata", "input", "output", "nesting",
         "threads", "scans", "ratio",
     ]
 
@@ -62,6 +62,9 @@ struct ContractCall {
         }
         return result
     }
+
+    /// Why a plugin returned `CPI_REFUSED`.
+    func refusal(coder: String) -> CoderError { CoderError(.refused, Self.text(error.message), coder: coder) }
 
     /// The text of a fixed field; never reads past it, whatever the plugin left in it.
     private static func text<T>(_ field: T) -> String {

@@ -4,7 +4,8 @@ import ImageModel
 extension PixelFormat {
     /// Reads a format that a plugin answered; nil when it is none this version knows.
     init?(_ raw: cpi_pixel_format) {
-        guard raw.reserved == 0, let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
+        guard raw.count == 0, raw.layout == CPI_LAYOUT_INTERLEAVED, raw.reserved == 0,
+            let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
             let alpha = Alpha(rawValue: raw.alpha), channels.hasAlpha == (alpha != .none)
         else { return nil }
         self.init(channels, bits: Int(raw.bits), numeric: numeric, alpha: alpha)
@@ -14,7 +15,7 @@ extension PixelFormat {
     var contract: cpi_pixel_format {
         cpi_pixel_format(
             channels: channels.rawValue, numeric: numeric.rawValue, bits: UInt8(bits), alpha: alpha.rawValue,
-            reserved: 0)
+            count: 0, layout: CPI_LAYOUT_INTERLEAVED, reserved: 0)
     }
 }
 
@@ -54,14 +55,7 @@ extension ImageInfo {
     init(_ raw: cpi_image_info, native: PixelFormat) throws(CoderError) {
         try raw.requireUnderstood()
         let flags = raw.flags
-        var color = ColorDescription()
-        if raw.color.flags & CPI_COLOR_HAS_CICP != 0 {
-            color.codePoints = CodePoints(
-                primaries: raw.color.primaries, transfer: raw.color.transfer, matrix: raw.color.matrix,
-                isFullRange: raw.color.full_range != 0)
-        }
-        color.hasProfile = raw.color.flags & CPI_COLOR_HAS_ICC != 0
-        color.prefersCodePoints = raw.color.flags & CPI_COLOR_PREFER_CICP != 0
+        let color = ColorDescription(raw)
         let loops: LoopCount =
             switch raw.loop_kind {
             case CPI_LOOPS_COUNT: .plays(Int(clamping: raw.loop_count))
@@ -76,19 +70,25 @@ extension ImageInfo {
             case CPI_DENSITY_NONE: nil
             default: throw .undefined("density_unit", raw.density_unit)
             }
+        guard let regionCost = RegionCost(rawValue: raw.region_cost) else {
+            throw .undefined("region_cost", raw.region_cost)
+        }
         let background = raw.background
         self.init(
             size: PixelSize(Int(raw.width), Int(raw.height)), nativeFormat: native,
             bitDepth: min(64, Int(raw.bit_depth)), hasAlpha: flags & CPI_IMAGE_HAS_ALPHA != 0,
             orientation: Orientation(rawValue: Int(raw.orientation)),
             orientationApplied: flags & CPI_IMAGE_ORIENTATION_APPLIED != 0,
-            frameCount: flags & CPI_IMAGE_FRAME_COUNT_KNOWN != 0 ? Int(raw.frame_count) : nil, loopCount: loops,
+            frameCount: raw.frame_count > 0 ? Int(raw.frame_count) : nil, loopCount: loops,
             isAnimated: flags & CPI_IMAGE_ANIMATED != 0, isLossy: flags & CPI_IMAGE_LOSSY != 0, color: color,
             density: density,
             background: flags & CPI_IMAGE_HAS_BACKGROUND != 0
                 ? RGBAColor(red: background.0, green: background.1, blue: background.2, alpha: background.3) : nil,
-            thumbnailCount: min(64, Int(raw.thumbnail_count)),
-            decodesRows: flags & CPI_IMAGE_ROWS != 0 && raw.frame_count == 1)
+            hasItems: flags & CPI_IMAGE_ITEMS != 0, decodesRows: flags & CPI_IMAGE_ROWS != 0 && raw.frame_count == 1,
+            isScalable: flags & CPI_IMAGE_SCALABLE != 0,
+            tileSize: raw.tile_width > 0 && raw.tile_height > 0
+                ? PixelSize(Int(raw.tile_width), Int(raw.tile_height)) : nil,
+            regionCost: regionCost)
     }
 
     var contract: cpi_image_info {
@@ -100,9 +100,12 @@ extension ImageInfo {
         raw.bit_depth = UInt32(clamping: bitDepth)
         raw.frame_count = UInt32(clamping: frameCount ?? 0)
         raw.native = nativeFormat.contract
-        raw.thumbnail_count = UInt32(clamping: thumbnailCount)
+        raw.tile_width = UInt32(clamping: tileSize?.width ?? 0)
+        raw.tile_height = UInt32(clamping: tileSize?.height ?? 0)
+        raw.region_cost = regionCost.rawValue
+        if hasItems { raw.flags |= CPI_IMAGE_ITEMS }
+        if isScalable { raw.flags |= CPI_IMAGE_SCALABLE }
         if hasAlpha { raw.flags |= CPI_IMAGE_HAS_ALPHA }
-        if frameCount != nil { raw.flags |= CPI_IMAGE_FRAME_COUNT_KNOWN }
         if orientationApplied { raw.flags |= CPI_IMAGE_ORIENTATION_APPLIED }
         if isLossy { raw.flags |= CPI_IMAGE_LOSSY }
         if isAnimated { raw.flags |= CPI_IMAGE_ANIMATED }
@@ -113,16 +116,7 @@ extension ImageInfo {
             raw.loop_count = UInt64(clamping: count)
         case .infinite: raw.loop_kind = CPI_LOOPS_INFINITE
         }
-        raw.color.size = UInt32(MemoryLayout<cpi_color>.size)
-        if let points = color.codePoints {
-            raw.color.flags |= CPI_COLOR_HAS_CICP
-            raw.color.primaries = points.primaries
-            raw.color.transfer = points.transfer
-            raw.color.matrix = points.matrix
-            raw.color.full_range = points.isFullRange ? 1 : 0
-        }
-        if color.hasProfile { raw.color.flags |= CPI_COLOR_HAS_ICC }
-        if color.prefersCodePoints { raw.color.flags |= CPI_COLOR_PREFER_CICP }
+        color.fill(&raw)
         switch density {
         case .perMeter(let x, let y): (raw.density_unit, raw.density_x, raw.density_y) = (CPI_DENSITY_METER, x, y)
         case .aspect(let x, let y): (raw.density_unit, raw.density_x, raw.density_y) = (CPI_DENSITY_ASPECT, x, y)
@@ -166,7 +160,7 @@ extension FrameInfo {
 }
 
 extension DecodeLimits {
-    func contract(deadline: UInt64) -> cpi_limits {
+    var contract: cpi_limits {
         var raw = cpi_limits()
         raw.size = UInt32(MemoryLayout<cpi_limits>.size)
         raw.max_width = UInt32(clamping: maxSide)
@@ -174,6 +168,7 @@ extension DecodeLimits {
         raw.max_frames = UInt32(clamping: maxFrames)
         raw.max_pixels = UInt64(clamping: maxPixels)
         raw.max_total_pixels = UInt64(clamping: maxTotalPixels)
+        raw.max_source_pixels = UInt64(clamping: maxSourcePixels)
         raw.max_alloc = UInt64(clamping: maxDecodedBytes)
         raw.max_total_alloc = UInt64(clamping: maxDecodedBytes)
         raw.max_metadata_bytes = UInt64(clamping: maxMetadataBytes)
@@ -181,7 +176,6 @@ extension DecodeLimits {
         raw.max_output_bytes = UInt64(clamping: maxOutputBytes)
         raw.max_nesting = UInt32(clamping: maxNesting)
         raw.max_threads = UInt32(clamping: maxThreads)
-        raw.deadline = deadline
         raw.max_scans = UInt32(clamping: maxScans)
         raw.max_ratio = UInt32(clamping: maxRatio)
         return raw

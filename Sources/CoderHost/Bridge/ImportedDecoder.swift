@@ -12,6 +12,9 @@ final class ImportedDecoder: FrameDecoder {
     private var info: ImageInfo?
     /// What the plugin offers; that is the same for all frames.
     private var formats: [PixelFormat]?
+    /// Bytes that the rows of a surface are aligned to, by format.
+    private var alignments: [PixelFormat: Int] = [:]
+    private var aligned = RowAlignment()
 
     init(_ port: any DecoderPort, coder id: String, context: SessionContext) {
         self.port = port
@@ -30,7 +33,17 @@ final class ImportedDecoder: FrameDecoder {
         var contract = ContractCall()
         guard let status = try body(&contract.error) else { return nil }
         if let failure = contract.failure(status, of: call, notes: notes, coder: id) { throw failure }
+        reason = status == CPI_REFUSED ? contract.refusal(coder: id) : nil
         return status
+    }
+
+    /// The last call's reason for `CPI_REFUSED`.
+    private var reason: CoderError?
+
+    private func refusal(_ what: String) -> CoderError {
+        var error = reason ?? CoderError(.refused, "", coder: id)
+        error.message = error.message.isEmpty ? what : "\(what): \(error.message)"
+        return error
     }
 
     private func fault(_ message: String) -> CoderError { CoderError(.pluginFault, message, coder: id) }
@@ -53,9 +66,14 @@ final class ImportedDecoder: FrameDecoder {
     }
 
     private func offers() throws(CoderError) -> [cpi_pixel_format] {
+        alignments = [:]
         var offers: [cpi_format_offer] = []
         try run("offer") { error throws(CoderError) in try port.offers(&offers, &error) }
-        for offer in offers { try offer.requireUnderstood() }
+        for offer in offers {
+            try offer.requireUnderstood()
+            guard RowAlignment.isLegal(offer.row_align) else { throw .undefined("row_align", offer.row_align) }
+            if let format = PixelFormat(offer.format) { alignments[format] = Int(offer.row_align) }
+        }
         return offers.map(\.format)
     }
 
@@ -65,12 +83,16 @@ final class ImportedDecoder: FrameDecoder {
         // One more than are taken, to learn whether there are more.
         for index in 0...UInt32(MetadataBudget.maxCount) {
             var blob = PortBlob()
-            let status = try run("blob", [CPI_END, CPI_NEED_INPUT]) { error throws(CoderError) in
+            let status = try run("blob", [CPI_END, CPI_NEED_INPUT, CPI_REFUSED]) { error throws(CoderError) in
                 guard let (status, answer) = try port.blob(index, most: budget.room, &error) else { return nil }
                 blob = answer
                 return status
             }
             if status == nil || status == CPI_END { break }
+            if status == CPI_REFUSED {
+                context.warn(refusal("damaged metadata is left out").message)
+                continue
+            }
             if index == MetadataBudget.maxCount {
                 context.warn("the metadata after the first \(MetadataBudget.maxCount) pieces is left out")
                 break
@@ -95,15 +117,19 @@ final class ImportedDecoder: FrameDecoder {
         return result
     }
 
-    func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
+    func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
         let full = try readHeader().size
         var width = UInt32(clamping: wanted.width)
         var height = UInt32(clamping: wanted.height)
-        let status = try run("reduced_size") { error throws(CoderError) in
-            try port.reducedSize(&width, &height, &error)
+        let status = try run("scaled_size", [CPI_REFUSED]) { error throws(CoderError) in
+            try port.scaledSize(&width, &height, &error)
         }
-        if status == nil { return full }
+        if status == nil || status == CPI_REFUSED { return full }
         let size = PixelSize(Int(width), Int(height))
+        if try readHeader().isScalable {
+            guard size == wanted else { throw fault("the plugin scales vectors to \(size), asked for \(wanted)") }
+            return size
+        }
         guard !size.isEmpty, size.width <= full.width, size.height <= full.height else {
             throw fault("the plugin reduces \(full) to \(size)")
         }
@@ -123,42 +149,77 @@ final class ImportedDecoder: FrameDecoder {
         let unable = CoderError(.unsupportedFeature, "the coder cannot go to frame \(index)", coder: id)
         guard let wanted = UInt32(exactly: index) else { throw unable }
         var answer = wanted
-        let status = try run("seek_frame", [CPI_NEED_INPUT]) { error throws(CoderError) in
+        let status = try run("seek_frame", [CPI_NEED_INPUT, CPI_REFUSED]) { error throws(CoderError) in
             try port.seek(&answer, &error)
         }
-        if status == nil { throw unable }
+        if status == nil || status == CPI_REFUSED { throw unable }
         guard answer <= wanted else { throw fault("asked for frame \(index), the plugin goes to \(answer)") }
         return Int(answer)
     }
 
     func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
         let size = PixelRect(place.rect.size)
+        let target = try aligned.surface(for: place, request, rowAlign: try rowAlign(of: place.buffer.format), port.pool)
         // All of it, unless the plugin says more exactly what it changed.
         var dirty = size.contract
-        let status = try run("decode", [CPI_PARTIAL, CPI_NEED_INPUT]) { error throws(CoderError) in
-            try port.decode(request, place, &dirty, &error)
+        let status = try run("decode", [CPI_PARTIAL, CPI_NEED_INPUT, CPI_REFUSED]) { error throws(CoderError) in
+            try port.decode(request, target, &dirty, &error)
         }
+        if status == CPI_REFUSED {
+            guard request.region != nil || request.scaledSize != nil else {
+                throw fault("the plugin refuses to decode a whole frame at its full size")
+            }
+            throw refusal("the plugin does not decode this part or size")
+        }
+        aligned.settle(place, isComplete: status == CPI_OK)
         return status == CPI_PARTIAL ? .partial(PixelRect(dirty).intersection(size)) : .complete
     }
 
-    func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? {
-        guard let number = UInt32(exactly: index) else { return nil }
-        var raw = cpi_image_info()
-        raw.size = UInt32(MemoryLayout<cpi_image_info>.size)
-        let status = try run("the thumbnail's info", [CPI_END, CPI_NEED_INPUT]) { error throws(CoderError) in
-            try port.thumbnail(number, &raw, &error)
-        }
-        if status == nil || status == CPI_END { return nil }
-        guard let native = PixelFormat(raw.native) else { throw .unknown(raw.native) }
-        return try ImageInfo(raw, native: native)
+    private func rowAlign(of format: PixelFormat) throws(CoderError) -> Int {
+        _ = try pixelFormats()
+        return alignments[format] ?? 1
     }
 
-    func decodeThumbnail(at index: Int, into place: CanvasPlace) throws(CoderError) {
-        let absent = CoderError.invalidArgument("there is no thumbnail \(index)")
-        guard let number = UInt32(exactly: index) else { throw absent }
-        let status = try run("the thumbnail's decode", [CPI_NEED_INPUT]) { error throws(CoderError) in
-            try port.decodeThumbnail(number, place, &error)
+    // MARK: Items
+
+    func itemCount() throws(CoderError) -> Int? {
+        var count: UInt32 = 0
+        let status = try run("count", [CPI_NEED_INPUT, CPI_REFUSED]) { error throws(CoderError) in
+            try port.itemCount(&count, &error)
+        }
+        return status == CPI_OK ? Int(count) : nil
+    }
+
+    func item(at index: Int) throws(CoderError) -> ImageItem? {
+        guard let number = UInt32(exactly: index) else { return nil }
+        var raw = PortItem()
+        let status = try run("describe", [CPI_END, CPI_NEED_INPUT, CPI_REFUSED]) { error throws(CoderError) in
+            try port.item(number, &raw, &error)
+        }
+        if status == nil || status == CPI_END { return nil }
+        if status == CPI_REFUSED { throw refusal("item \(index) cannot be read") }
+        try raw.requireUnderstood()
+        guard let role = ImageItem.Role(rawValue: raw.role) else { throw .undefined("cpi_item.role", raw.role) }
+        // The formats of another item are asked for once it is selected.
+        let native = PixelFormat(raw.info.native) ?? .rgb8
+        return ImageItem(
+            role, info: try ImageInfo(raw.info, native: native),
+            owner: raw.owner == CPI_ITEM_NONE ? nil : Int(raw.owner), group: raw.group == 0 ? nil : Int(raw.group),
+            name: raw.name, kind: raw.kind)
+    }
+
+    func select(item index: Int) throws(CoderError) {
+        let absent = CoderError.refused("there is no item \(index)")
+        guard let number = UInt32(exactly: index), let item = try item(at: index) else { throw absent }
+        let status = try run("select", [CPI_NEED_INPUT, CPI_REFUSED]) { error throws(CoderError) in
+            try port.select(number, &error)
         }
         if status == nil { throw absent }
+        if status == CPI_REFUSED { throw refusal("item \(index) cannot be decoded") }
+        formats = nil
+        info = item.info
+        var selected = item.info
+        selected.nativeFormat = try pixelFormats()[0]
+        info = selected
     }
 }

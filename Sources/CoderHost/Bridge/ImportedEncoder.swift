@@ -1,11 +1,14 @@
 import CCoderPlugin
 import ImageModel
+import ImageProcessing
 
 /// A plugin's encoding session as Swift.
 final class ImportedEncoder: FrameEncoder {
     private let port: any EncoderPort
     private let id: String
     private var sink: PluginSink?
+    /// Bytes that the rows of a surface are aligned to, by format.
+    private var alignments: [PixelFormat: Int] = [:]
 
     init(_ port: any EncoderPort, coder id: String) {
         self.port = port
@@ -28,7 +31,11 @@ final class ImportedEncoder: FrameEncoder {
         var facts = info.contract
         var accepted: [cpi_format_offer] = []
         try run("accept") { error throws(CoderError) in try port.accept(&facts, &accepted, &error) }
-        for offer in accepted { try offer.requireUnderstood() }
+        for offer in accepted {
+            try offer.requireUnderstood()
+            guard RowAlignment.isLegal(offer.row_align) else { throw .undefined("row_align", offer.row_align) }
+            if let format = PixelFormat(offer.format) { alignments[format] = Int(offer.row_align) }
+        }
         let result = PixelFormat.distinct(accepted.map(\.format))
         guard !result.isEmpty else { throw CoderError(.pluginFault, "the plugin accepts no pixel format", coder: id) }
         return result
@@ -46,7 +53,7 @@ final class ImportedEncoder: FrameEncoder {
     }
 
     func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool {
-        try offered("the thumbnail's add") { error throws(CoderError) in try port.addThumbnail(pixels, &error) }
+        try offered("the thumbnail's add") { error throws(CoderError) in try port.addThumbnail(CanvasPlace(pixels), &error) }
     }
 
     /// Hands over what the format may have no place for.
@@ -54,14 +61,39 @@ final class ImportedEncoder: FrameEncoder {
         _ call: String, _ body: (inout cpi_error) throws(CoderError) -> cpi_status?
     ) throws(CoderError) -> Bool {
         var contract = ContractCall()
-        guard let status = try body(&contract.error), status != CPI_UNSUPPORTED else { return false }
-        if let failure = contract.failure(status, of: call, coder: id) { throw failure }
-        return true
+        guard let status = try body(&contract.error) else { return false }
+        if let failure = contract.failure(status, of: call, notes: [CPI_REFUSED], coder: id) { throw failure }
+        return status == CPI_OK
+    }
+
+    // MARK: Rows
+
+    func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? {
+        var facts = frame.contract
+        var rows: UInt32 = 0
+        let takesRows = try offered("begin_rows") { error throws(CoderError) in
+            try port.beginRows(&facts, &rows, &error)
+        }
+        if !takesRows { return nil }
+        guard rows > 0 else { throw CoderError(.pluginFault, "the plugin wants bands of 0 rows", coder: id) }
+        return Int(rows)
+    }
+
+    func addRows(_ pixels: PixelBuffer) throws(CoderError) {
+        let place = try aligned(pixels)
+        try run("add_rows") { error throws(CoderError) in try port.addRows(place, &error) }
+    }
+
+    /// The pixels in rows that begin where the plugin wants them.
+    private func aligned(_ pixels: PixelBuffer) throws(CoderError) -> CanvasPlace {
+        guard let rowAlign = alignments[pixels.format], rowAlign > 1 else { return CanvasPlace(pixels) }
+        return try RowAlignment.aligned(pixels, rowAlign, .shared)
     }
 
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError) {
         var facts = frame.contract
-        try run("add_frame") { error throws(CoderError) in try port.add(&facts, pixels, &error) }
+        let place = try aligned(pixels)
+        try run("add_frame") { error throws(CoderError) in try port.add(&facts, place, &error) }
     }
 
     func finish() throws(CoderError) {

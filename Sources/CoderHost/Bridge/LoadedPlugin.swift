@@ -18,11 +18,19 @@ import Synchronization
     /// Why it was loaded from its own file and not from a sealed copy; nil where it was not.
     let weakness: String?
     private let coders: [String: Coder]
+    private let get: (@convention(c) (UnsafePointer<CChar>) -> UnsafeRawPointer?)?
     /// Held during every call into a plugin that declares itself serial.
     private let serial = Mutex<Void>(())
     private let isSerial: Bool
 
     func coder(_ id: String) -> Coder? { coders[id] }
+
+    /// The table of an extension of the plugin.
+    @unsafe
+    func table(_ id: String) -> UnsafeRawPointer? {
+        guard let get = unsafe get else { return nil }
+        return unsafe enter { unsafe get(id) }
+    }
 
     /// Calls into the plugin, one thread at a time where it asked for that.
     @inline(__always)
@@ -34,6 +42,7 @@ import Synchronization
         self.weakness = weakness
         unsafe id = String(cString: plugin.id)
         self.coders = coders
+        unsafe get = plugin.get
         // What a later version calls otherwise is served at least as well one thread at a time.
         isSerial = unsafe plugin.concurrency != CPI_CONCURRENCY_ANY
     }
@@ -125,7 +134,8 @@ import Synchronization
         }
         var facts = unsafe PluginFacts(
             id: String(cString: plugin.id), version: String(cString: plugin.version),
-            abiMinorNeeded: Int(plugin.abi_minor_needed), coders: [], knowsAll: false)
+            abiMinorNeeded: Int(plugin.abi_minor_needed), coders: [], knowsAll: false,
+            unknown: plugin.reserved != 0 ? "cpi_plugin.reserved" : nil)
         // A plugin that answers an id nobody can know would answer any.
         if let get = unsafe plugin.get { facts.knowsAll = unsafe get("coderhost.no-such-extension/1") != nil }
         var coders: [String: Coder] = [:]
@@ -140,8 +150,12 @@ import Synchronization
                 PluginFacts.Coder(
                     id: coderID, roles: unsafe PluginFacts.roles(raw.roles), decodes: decoder != nil,
                     encodes: encoder != nil))
+            if unsafe raw.roles & 0xFFFF_0000 != 0 { facts.unknown = "cpi_coder.roles" }
+            if decoder.map({ $0.reserved != 0 }) == true { facts.unknown = "cpi_decoder_api.reserved" }
+            if encoder.map({ $0.reserved != 0 }) == true { facts.unknown = "cpi_encoder_api.reserved" }
             unsafe coders[coderID] = Coder(pointer: coder, decoder: decoder, encoder: encoder)
         }
+        if let unknown = facts.unknown { throw .needsNewerHost(unknown) }
         if let contradiction = facts.contradiction(with: manifest) { throw lying(contradiction) }
         if let initialise = unsafe plugin.`init` {
             var call = ContractCall()
@@ -155,10 +169,10 @@ import Synchronization
         return unsafe LoadedPlugin(plugin, coders: coders, weakness: weakness)
     }
 
-    /// Everything up to `get` was there from 1.0 on; `get` itself and what follows may be absent.
+    /// A table ends behind its last required function at the earliest: functions that a shorter one lacks are absent.
     private static func importDecoder(_ pointer: UnsafePointer<cpi_decoder_api>) -> cpi_decoder_api? {
         unsafe importStruct(
-            pointer, minimum: \.get,
+            pointer, minimum: \.dirty,
             required: [\.open, \.close, \.set_source, \.read_header, \.next_frame, \.decode])
     }
 

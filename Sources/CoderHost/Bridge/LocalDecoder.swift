@@ -28,7 +28,7 @@ import ImageProcessing
             unsafe api.open(coder.pointer, table.servicesPointer, table.limitsPointer, options, opened, error)
         }
         unsafe sourceTable = .allocate(capacity: 1)
-        unsafe sourceTable.initialize(to: source.storage.contract())
+        unsafe sourceTable.initialize(to: source.storage.contract(ending: source.endingHint))
         var call = ContractCall()
         let status = plugin.enter { unsafe api.set_source(handle, sourceTable, &call.error) }
         if let failure = call.failure(status, of: "set_source", coder: id) { throw failure }
@@ -69,8 +69,8 @@ import ImageProcessing
         }
     }
 
-    func reducedSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
-        guard let reduce = unsafe api.reduced_size else { return nil }
+    func scaledSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
+        guard let reduce = unsafe api.scaled_size else { return nil }
         return plugin.enter { unsafe reduce(handle, &width, &height, &error) }
     }
 
@@ -91,8 +91,8 @@ import ImageProcessing
                 size: UInt32(MemoryLayout<cpi_decode_request>.size),
                 flags: request.wantsPartial ? CPI_DECODE_WANT_PARTIAL : 0, surface: surface,
                 region: request.region?.contract ?? cpi_rect(),
-                reduced_width: UInt32(clamping: request.reducedSize?.width ?? 0),
-                reduced_height: UInt32(clamping: request.reducedSize?.height ?? 0))
+                scaled_width: UInt32(clamping: request.scaledSize?.width ?? 0),
+                scaled_height: UInt32(clamping: request.scaledSize?.height ?? 0))
             return plugin.enter { unsafe api.decode(handle, &raw, &error) }
         }
         guard status == CPI_PARTIAL, let ask = unsafe api.dirty else { return status }
@@ -101,29 +101,43 @@ import ImageProcessing
         return answer == CPI_OK ? status : answer < 0 ? answer : CPI_INTERNAL
     }
 
-    // MARK: Thumbnails
+    // MARK: Items
 
     /// The extension's table; nil where the plugin has none, or answers with another table.
-    private func thumbnailTable() -> cpi_thumbnail_api? {
-        guard let get = unsafe api.get, let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_THUMBNAIL) })
+    private func items() -> cpi_items_api? {
+        guard let get = unsafe api.get, let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_ITEMS) })
         else { return nil }
-        let head = unsafe table.load(as: cpi_table.self)
-        guard head.tag == CPI_EXT_THUMBNAIL_TAG, Int(head.size) >= MemoryLayout<cpi_thumbnail_api>.size else {
-            return nil
-        }
-        return unsafe table.load(as: cpi_thumbnail_api.self)
+        return unsafe importTable(table.assumingMemoryBound(to: cpi_items_api.self), tag: CPI_EXT_ITEMS_TAG)
     }
 
-    func thumbnail(_ index: UInt32, _ info: inout cpi_image_info, _ error: inout cpi_error) -> cpi_status? {
-        guard let table = thumbnailTable() else { return nil }
-        return plugin.enter { unsafe table.info(handle, index, &info, &error) }
+    func item(_ index: UInt32, _ item: inout PortItem, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = items(), let describe = unsafe given(table.describe) else { return nil }
+        var raw = unsafe cpi_item()
+        unsafe raw.size = UInt32(MemoryLayout<cpi_item>.size)
+        let status = plugin.enter { unsafe describe(handle, index, &raw, &item.info, &error) }
+        if status == CPI_OK {
+            unsafe (item.flags, item.role, item.owner, item.group) = (raw.flags, raw.role, raw.of, raw.group)
+            item.reserved = unsafe raw.reserved
+            item.name = unsafe Self.text(raw.name)
+            item.kind = unsafe Self.text(raw.kind)
+        }
+        return status
     }
 
-    func decodeThumbnail(_ index: UInt32, _ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status? {
-        guard let table = thumbnailTable() else { return nil }
-        return unsafe withSurface(place) { surface in
-            plugin.enter { unsafe table.decode(handle, index, surface, &error) }
-        }
+    private static func text(_ start: UnsafePointer<CChar>?) -> String? {
+        guard let start = unsafe start else { return nil }
+        let count = unsafe strnlen(start, PortItem.maxTextBytes)
+        return unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func select(_ index: UInt32, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = items(), let select = unsafe given(table.select) else { return nil }
+        return plugin.enter { unsafe select(handle, index, &error) }
+    }
+
+    func itemCount(_ count: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = items(), let ask = unsafe table.count else { return nil }
+        return plugin.enter { unsafe ask(handle, &count, &error) }
     }
 }
 

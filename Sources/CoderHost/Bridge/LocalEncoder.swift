@@ -49,26 +49,41 @@ import ImageModel
         }
     }
 
-    /// The extension's table; nil where the plugin has none, or answers with another table.
-    private func thumbnailTable() -> cpi_thumbnail_encode_api? {
-        guard let get = unsafe api.get,
-            let table = unsafe plugin.enter({ unsafe get(handle, CPI_EXT_THUMBNAIL_ENCODE) })
-        else { return nil }
-        let head = unsafe table.load(as: cpi_table.self)
-        guard head.tag == CPI_EXT_THUMBNAIL_ENCODE_TAG, Int(head.size) >= MemoryLayout<cpi_thumbnail_encode_api>.size
-        else { return nil }
-        return unsafe table.load(as: cpi_thumbnail_encode_api.self)
+    /// An extension's table; nil where the plugin has none, or answers with another table.
+    private func table<T>(_ type: T.Type, _ id: String, _ tag: UInt64) -> T? {
+        guard let get = unsafe api.get, let table = unsafe plugin.enter({ unsafe get(handle, id) }) else { return nil }
+        return unsafe importTable(table.assumingMemoryBound(to: T.self), tag: tag)
     }
 
-    func addThumbnail(_ pixels: PixelBuffer, _ error: inout cpi_error) -> cpi_status? {
-        guard let table = thumbnailTable() else { return nil }
-        return unsafe withSurface(CanvasPlace(pixels)) { surface in
-            plugin.enter { unsafe table.add(handle, surface, &error) }
+    func addThumbnail(_ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status? {
+        let table = table(
+            cpi_thumbnail_encode_api.self, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_THUMBNAIL_ENCODE_TAG)
+        guard let table, let add = unsafe given(table.add) else { return nil }
+        return unsafe withSurface(place) { surface in
+            plugin.enter { unsafe add(handle, surface, &error) }
         }
     }
 
-    func add(_ frame: inout cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error) -> cpi_status {
-        unsafe withSurface(CanvasPlace(pixels)) { surface in
+    private func rows() -> cpi_encode_rows_api? {
+        table(cpi_encode_rows_api.self, CPI_EXT_ENCODE_ROWS, CPI_EXT_ENCODE_ROWS_TAG)
+    }
+
+    func beginRows(_ frame: inout cpi_frame_info, _ rows: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = self.rows(), let begin = unsafe given(table.begin_rows),
+            unsafe given(table.add_rows) != nil
+        else { return nil }
+        return plugin.enter { unsafe begin(handle, &frame, &rows, &error) }
+    }
+
+    func addRows(_ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status? {
+        guard let table = rows(), let add = unsafe given(table.add_rows) else { return nil }
+        return unsafe withSurface(place) { surface in
+            plugin.enter { unsafe add(handle, surface, &error) }
+        }
+    }
+
+    func add(_ frame: inout cpi_frame_info, _ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status {
+        unsafe withSurface(place) { surface in
             plugin.enter { unsafe api.add_frame(handle, &frame, surface, &error) }
         }
     }

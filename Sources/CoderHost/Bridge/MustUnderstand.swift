@@ -26,7 +26,7 @@ extension CoderError {
         var error = CoderError(
             .unsupportedFeature,
             "the plugin's pixel format (channels \(format.channels), numeric \(format.numeric), \(format.bits) bits, "
-                + "alpha \(format.alpha)) is not known to this coderhost, and the plugin offers no other",
+                + "alpha \(format.alpha), count \(format.count), layout \(format.layout)) is not known to this coderhost, and the plugin offers no other",
             hint: "update coderhost, or use an older version of the plugin")
         error.feature = "pixel format"
         return error
@@ -43,8 +43,21 @@ extension CoderError {
 extension cpi_image_info {
     /// - Throws: `.unsupportedFeature`, as the others.
     func requireUnderstood() throws(CoderError) {
-        try CoderError.require("cpi_image_info", flags: flags, reserved: ["reserved": reserved])
-        try CoderError.require("cpi_color", flags: color.flags, reserved: ["reserved": color.reserved])
+        try CoderError.require("cpi_image_info", flags: flags, reserved: [:])
+        try CoderError.require(
+            "cpi_color", flags: color.flags, reserved: ["reserved[0]": color.reserved.0, "reserved[1]": color.reserved.1])
+    }
+}
+
+extension PortItem {
+    func requireUnderstood() throws(CoderError) {
+        try CoderError.require("cpi_item", flags: flags, reserved: ["reserved": reserved])
+    }
+}
+
+extension cpi_rewrite_outcome {
+    func requireUnderstood() throws(CoderError) {
+        try CoderError.require("cpi_rewrite_outcome", flags: flags, reserved: ["reserved": reserved])
     }
 }
 

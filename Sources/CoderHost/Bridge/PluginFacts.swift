@@ -21,6 +21,8 @@ struct PluginFacts: Sendable, Hashable {
     var coders: [Coder]
     /// Whether it claims to know an extension that does not exist.
     var knowsAll: Bool
+    /// A field with a value that only a newer host understands.
+    var unknown: String?
 
     static func roles(_ raw: UInt32) -> CoderRoles {
         let known = CoderRoles.names.reduce(into: CoderRoles()) { $0.insert($1.role) }
@@ -63,7 +65,20 @@ extension PluginFacts {
                 Coder(
                     id: wireText(coder.id), roles: Self.roles(coder.roles), decodes: coder.has_decoder != 0,
                     encodes: coder.has_encoder != 0, optional: coder.decoder_has)
-            }, knowsAll: loaded.knows_all != 0)
+            }, knowsAll: loaded.knows_all != 0,
+            unknown: loaded.reserved != 0
+                ? "cpi_plugin.reserved"
+                : coders.contains { $0.roles & 0xFFFF_0000 != 0 }
+                    ? "cpi_coder.roles" : coders.contains { $0.reserved != 0 } ? "the reserved word of a table" : nil)
+    }
+}
+
+extension PluginRefusal {
+    /// A plugin uses what only a newer host understands.
+    static func needsNewerHost(_ field: String) -> PluginRefusal {
+        PluginRefusal(
+            .abiTooNew, "it sets \(field), which needs a newer coderhost",
+            "update coderhost, or use an older version of the plugin")
     }
 }
 

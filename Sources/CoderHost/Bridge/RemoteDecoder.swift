@@ -77,15 +77,15 @@ final class RemoteDecoder: DecoderPort {
         return status(reply)
     }
 
-    func reducedSize(
+    func scaledSize(
         _ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status? {
-        guard has(ISO_HAS_REDUCED_SIZE) else { return nil }
+        guard has(ISO_HAS_SCALED_SIZE) else { return nil }
         var request = iso_size_request()
         request.input = session.input
         request.width = width
         request.height = height
-        let reply = try session.ask(ISO_REDUCED_SIZE, wireBytes(request), &error)
+        let reply = try session.ask(ISO_SCALED_SIZE, wireBytes(request), &error)
         if reply.head.status == CPI_OK { unsafe (width, height) = reply.head.value.size }
         return status(reply)
     }
@@ -113,32 +113,34 @@ final class RemoteDecoder: DecoderPort {
         message.surface = loan.surface
         message.flags = request.wantsPartial ? CPI_DECODE_WANT_PARTIAL : 0
         message.region = request.region?.contract ?? cpi_rect()
-        message.reduced_width = UInt32(clamping: request.reducedSize?.width ?? 0)
-        message.reduced_height = UInt32(clamping: request.reducedSize?.height ?? 0)
+        message.scaled_width = UInt32(clamping: request.scaledSize?.width ?? 0)
+        message.scaled_height = UInt32(clamping: request.scaledSize?.height ?? 0)
         let reply = try session.ask(ISO_DECODE, wireBytes(message), descriptors: [loan.descriptor], &error)
         loan.settle()
         if reply.head.status == CPI_PARTIAL { dirty = unsafe reply.head.value.dirty }
         return reply.head.status
     }
 
-    func thumbnail(
-        _ index: UInt32, _ info: inout cpi_image_info, _ error: inout cpi_error
-    ) throws(CoderError) -> cpi_status? {
-        let reply = try indexed(ISO_THUMBNAIL_INFO, index, &error)
-        info = unsafe reply.head.value.info
+    func item(_ index: UInt32, _ item: inout PortItem, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        let reply = try indexed(ISO_ITEM_DESCRIBE, index, &error)
+        if reply.head.status == CPI_OK, reply.head.absent == 0 {
+            let told = unsafe reply.head.value.item
+            (item.flags, item.role, item.owner, item.group) = (told.flags, told.role, told.of, told.group)
+            item.reserved = told.reserved
+            item.info = told.info
+            item.name = told.has_name != 0 ? wireText(told.name) : nil
+            item.kind = told.has_kind != 0 ? wireText(told.kind) : nil
+        }
         return status(reply)
     }
 
-    func decodeThumbnail(
-        _ index: UInt32, _ place: CanvasPlace, _ error: inout cpi_error
-    ) throws(CoderError) -> cpi_status? {
-        let loan = try session.surface(place, copying: false)
-        var message = iso_decode_request()
-        message.input = session.input
-        message.surface = loan.surface
-        message.index = index
-        let reply = try session.ask(ISO_THUMBNAIL_DECODE, wireBytes(message), descriptors: [loan.descriptor], &error)
-        loan.settle()
+    func select(_ index: UInt32, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        status(try indexed(ISO_ITEM_SELECT, index, &error))
+    }
+
+    func itemCount(_ count: inout UInt32, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        let reply = try bare(ISO_ITEM_COUNT, &error)
+        if reply.head.status == CPI_OK { count = unsafe reply.head.value.number }
         return status(reply)
     }
 }

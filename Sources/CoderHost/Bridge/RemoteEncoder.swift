@@ -46,21 +46,37 @@ final class RemoteEncoder: EncoderPort {
         return reply.head.absent != 0 ? nil : reply.head.status
     }
 
-    func addThumbnail(_ pixels: PixelBuffer, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
-        let reply = try add(ISO_ADD_THUMBNAIL, cpi_frame_info(), pixels, &error)
+    func addThumbnail(_ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        let reply = try add(ISO_ADD_THUMBNAIL, cpi_frame_info(), place, &error)
         return reply.head.absent != 0 ? nil : reply.head.status
     }
 
     func add(
-        _ frame: inout cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error
+        _ frame: inout cpi_frame_info, _ place: CanvasPlace, _ error: inout cpi_error
     ) throws(CoderError) -> cpi_status {
-        try add(ISO_ADD_FRAME, frame, pixels, &error).head.status
+        try add(ISO_ADD_FRAME, frame, place, &error).head.status
+    }
+
+    func beginRows(
+        _ frame: inout cpi_frame_info, _ rows: inout UInt32, _ error: inout cpi_error
+    ) throws(CoderError) -> cpi_status? {
+        var request = iso_frame_request()
+        request.input = session.input
+        request.frame = frame
+        let reply = try session.ask(ISO_BEGIN_ROWS, wireBytes(request), &error)
+        if reply.head.status == CPI_OK { rows = unsafe reply.head.value.number }
+        return reply.head.absent != 0 ? nil : reply.head.status
+    }
+
+    func addRows(_ place: CanvasPlace, _ error: inout cpi_error) throws(CoderError) -> cpi_status? {
+        let reply = try add(ISO_ADD_ROWS, cpi_frame_info(), place, &error)
+        return reply.head.absent != 0 ? nil : reply.head.status
     }
 
     private func add(
-        _ type: Int32, _ frame: cpi_frame_info, _ pixels: PixelBuffer, _ error: inout cpi_error
+        _ type: Int32, _ frame: cpi_frame_info, _ place: CanvasPlace, _ error: inout cpi_error
     ) throws(CoderError) -> Worker.Reply {
-        let loan = try session.surface(CanvasPlace(pixels), copying: true)
+        let loan = try session.surface(place, copying: true)
         var request = iso_frame_request()
         request.input = session.input
         request.surface = loan.surface

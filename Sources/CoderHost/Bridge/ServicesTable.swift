@@ -16,7 +16,7 @@ import ImageModel
         self.context = context
         unsafe services = .allocate(capacity: 1)
         unsafe limits = .allocate(capacity: 1)
-        unsafe limits.initialize(to: context.limits.contract(deadline: context.deadline))
+        unsafe limits.initialize(to: context.limits.contract)
         unsafe services.initialize(
             to: cpi_services(
                 size: UInt32(MemoryLayout<cpi_services>.size), flags: 0,

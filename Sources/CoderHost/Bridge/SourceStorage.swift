@@ -220,7 +220,8 @@ import Synchronization
     }
 
     /// The source as a plugin sees it; valid as long as this object lives.
-    func contract() -> cpi_source {
+    /// - Parameter ending: a constant of the plugin's call or session (see ``SourceEnding``).
+    func contract(ending: String?) -> cpi_source {
         let complete = isComplete
         return unsafe cpi_source(
             size: UInt32(MemoryLayout<cpi_source>.size),
@@ -247,7 +248,8 @@ import Synchronization
                 }
                 unsafe copied.pointee = part
                 return part < count && !complete ? CPI_NEED_INPUT : CPI_OK
-            })
+            },
+            ending: unsafe ending.map { unsafe SourceEnding.pointer($0) } ?? nil)
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> SourceStorage {

@@ -173,7 +173,7 @@ final class Worker: @unchecked Sendable {
                 guard var head = wireStruct(iso_reply(), rest) else { throw breach("a short answer") }
                 rest.removeFirst(MemoryLayout<iso_reply>.size)
                 if head.written > 0 { try write(&rest, to: sink, &head) }
-                if head.status == CPI_OK, type == ISO_DECODE || type == ISO_FINISH { hasWorked = true }
+                if head.status == CPI_OK, [ISO_DECODE, ISO_FINISH, ISO_REWRITE, ISO_TRANSCODE].contains(type) { hasWorked = true }
                 return Reply(head: head, rest: rest)
             default: throw breach("a packet of kind \(header.type)")
             }
@@ -345,7 +345,7 @@ struct WorkerPhase: Sendable, Hashable {
         kind =
             switch Int32(type) {
             case ISO_LOAD: .load
-            case ISO_OPEN_ENCODER...ISO_FINISH: .encode
+            case ISO_OPEN_ENCODER...ISO_TRANSCODE: .encode
             default: .decode
             }
         text =
@@ -358,9 +358,10 @@ struct WorkerPhase: Sendable, Hashable {
             case ISO_BLOB: "it read metadata"
             case ISO_NEXT_FRAME, ISO_SEEK_FRAME: "it looked for a frame"
             case ISO_DECODE: "it decoded"
-            case ISO_THUMBNAIL_INFO, ISO_THUMBNAIL_DECODE: "it decoded a thumbnail"
+            case ISO_ITEM_DESCRIBE, ISO_ITEM_SELECT, ISO_ITEM_COUNT: "it looked for an item"
+            case ISO_REWRITE, ISO_TRANSCODE: "it rewrote the file"
             case ISO_ACCEPT, ISO_BEGIN, ISO_ADD_BLOB, ISO_ADD_THUMBNAIL: "it prepared to encode"
-            case ISO_ADD_FRAME, ISO_FINISH: "it encoded"
+            case ISO_ADD_FRAME, ISO_BEGIN_ROWS, ISO_ADD_ROWS, ISO_FINISH: "it encoded"
             case ISO_CLOSE: "a session was closed"
             default: "it was asked something"
             }

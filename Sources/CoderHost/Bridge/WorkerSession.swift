@@ -61,6 +61,21 @@ final class WorkerSession {
     ///   opened for a source that is complete.
     @discardableResult
     func open(_ type: Int32, coder id: String) throws(CoderError) -> (optional: UInt32, header: Worker.Reply?) {
+        let (open, descriptors) = try opening(coder: id)
+        var request = open.request
+        request.reads_header = type == ISO_OPEN_DECODER && request.input.complete != 0 ? 1 : 0
+        var call = ContractCall()
+        let reply = try ask(
+            type, wireBytes(request, WireOptions.bytes(of: context)), descriptors: descriptors, &call.error)
+        if reply.head.opened != 0, request.reads_header != 0 { return (open.optional, reply) }
+        if let failure = call.failure(reply.head.status, of: "open or set_source", coder: id) { throw failure }
+        return (open.optional, nil)
+    }
+
+    /// What every request begins with that opens something, and the descriptor of the input.
+    func opening(
+        coder id: String
+    ) throws(CoderError) -> (open: (request: iso_open, optional: UInt32), descriptors: [Int32]) {
         let coders = worker.zygote.facts.coders
         guard let index = coders.firstIndex(where: { $0.id == id }) else {
             throw CoderError(.pluginFault, "the plugin has no coder \(id)")
@@ -69,22 +84,17 @@ final class WorkerSession {
         request.input = input
         request.coder = UInt32(index)
         request.thread_hint = UInt32(clamping: context.threadHint)
-        request.limits = context.limits.contract(deadline: context.deadline)
+        request.limits = context.limits.contract
         request.option_count = UInt32(context.options.values.count)
-        request.reads_header = type == ISO_OPEN_DECODER && request.input.complete != 0 ? 1 : 0
         var descriptors: [Int32] = []
         if let source {
             let share = try source.storage.shared()
             request.source_kind = share.kind
             request.capacity = UInt64(share.capacity)
             descriptors = [share.descriptor]
+            if let ending = source.endingHint { setWireText(&request.ending, ending) }
         }
-        var call = ContractCall()
-        let reply = try ask(
-            type, wireBytes(request, WireOptions.bytes(of: context)), descriptors: descriptors, &call.error)
-        if reply.head.opened != 0, request.reads_header != 0 { return (coders[index].optional, reply) }
-        if let failure = call.failure(reply.head.status, of: "open or set_source", coder: id) { throw failure }
-        return (coders[index].optional, nil)
+        return ((request, coders[index].optional), descriptors)
     }
 }
 

@@ -164,6 +164,7 @@ final class IsolatedPlugin: Sendable {
         do throws(ZygoteFailure) {
             let zygote = try Zygote(program, message, groups.make(processes: processLimit), sandbox, context)
             do throws(PluginRefusal) { try sealed.confirm() } catch { throw .failed(record.refusal(error.status)) }
+            if let unknown = zygote.facts.unknown { throw keep(.needsNewerHost(unknown)) }
             if let manifest = record.manifest, let contradiction = zygote.facts.contradiction(with: manifest) {
                 throw keep(PluginRefusal(.lyingManifest, contradiction, "correct the manifest and rebuild"))
             }

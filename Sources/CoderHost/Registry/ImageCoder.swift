@@ -9,6 +9,32 @@ public protocol ImageCoder: Sendable {
 
     /// Begins encoding.
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder
+
+    /// Copies `source` to `sink` with changes that need no decoding.
+    ///
+    /// - Throws: `.refused` where the format cannot make one of the changes without loss.
+    func rewrite(
+        _ source: ImageSource, to sink: any OutputSink, _ request: RewriteRequest, _ context: SessionContext
+    ) throws(CoderError) -> RewriteOutcome
+
+    /// Copies `source` to `sink` bit by bit in the other format.
+    ///
+    /// - Throws: `.refused` where the source was not packed from `format`, or cannot be packed.
+    func transcode(
+        _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
+        _ context: SessionContext
+    ) throws(CoderError)
+}
+
+extension ImageCoder {
+    public func rewrite(
+        _ source: ImageSource, to sink: any OutputSink, _ request: RewriteRequest, _ context: SessionContext
+    ) throws(CoderError) -> RewriteOutcome { throw .refused("\(descriptor.id) does not rewrite files") }
+
+    public func transcode(
+        _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
+        _ context: SessionContext
+    ) throws(CoderError) { throw .refused("\(descriptor.id) does not transcode files") }
 }
 
 /// One decoding session, frame by frame and raw: rectangles as stored, nothing composited.
@@ -20,23 +46,30 @@ public protocol FrameDecoder: AnyObject {
     func metadata() throws(CoderError) -> [MetadataBlob]
     /// What `decode` can fill, best first; the native format is the first.
     func pixelFormats() throws(CoderError) -> [PixelFormat]
-    func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize
+    func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize
     /// Goes to the next frame; nil behind the last, which stays the one that `decode` decodes.
     func nextFrame() throws(CoderError) -> FrameInfo?
     /// Arranges that `nextFrame` answers this frame or an earlier one that has to be decoded first, and says which.
     func seek(toFrame index: Int) throws(CoderError) -> Int
     func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome
-    func thumbnail(at index: Int) throws(CoderError) -> ImageInfo?
-    func decodeThumbnail(at index: Int, into place: CanvasPlace) throws(CoderError)
+    /// The number of items; nil where only ``item(at:)`` finds out.
+    func itemCount() throws(CoderError) -> Int?
+    /// The facts of item `index`; nil behind the last, and for coders without items.
+    ///
+    /// - Throws: `.refused` for a damaged item; the session goes on.
+    func item(at index: Int) throws(CoderError) -> ImageItem?
+    /// Makes item `index` the image that every later call concerns, from its header on.
+    ///
+    /// - Throws: `.refused` where it cannot be decoded; the session stays at the item before.
+    func select(item index: Int) throws(CoderError)
 }
 
 extension FrameDecoder {
     public func metadata() throws(CoderError) -> [MetadataBlob] { [] }
-    public func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize { try readHeader().size }
-    public func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? { nil }
-    public func decodeThumbnail(at index: Int, into place: CanvasPlace) throws(CoderError) {
-        throw .invalidArgument("there is no thumbnail \(index)")
-    }
+    public func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize { try readHeader().size }
+    public func itemCount() throws(CoderError) -> Int? { nil }
+    public func item(at index: Int) throws(CoderError) -> ImageItem? { nil }
+    public func select(item index: Int) throws(CoderError) { throw .refused("there is no item \(index)") }
 }
 
 /// One encoding session.
@@ -50,27 +83,36 @@ public protocol FrameEncoder: AnyObject {
     /// Embeds a small version of the picture, gray8 or rgb8 and turned as the frame; answers whether there will be one.
     func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError)
+    /// Begins a still that comes in bands, and returns the number of rows that every band but the last is a multiple of;
+    /// nil where this output needs the whole frame.
+    func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int?
+    /// Encodes the next rows, from the top, each once.
+    func addRows(_ pixels: PixelBuffer) throws(CoderError)
     func finish() throws(CoderError)
 }
 
 extension FrameEncoder {
     public func addThumbnail(_ pixels: PixelBuffer) throws(CoderError) -> Bool { false }
+    public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? { nil }
+    public func addRows(_ pixels: PixelBuffer) throws(CoderError) {
+        throw CoderError(.misuse, "this encoder takes no rows")
+    }
 }
 
 /// What `decode` is asked for.
 public struct FrameRequest: Sendable, Hashable {
-    /// The size to reduce to, as answered by `reducedSize`.
-    public var reducedSize: PixelSize?
+    /// The size to reduce to, as answered by `scaledSize`.
+    public var scaledSize: PixelSize?
     /// A part of the frame, in pixels of the reduced frame if it is reduced.
     ///
-    /// Only for coders with the role `.region`, and as bands of whole rows, from the top and each once, for pictures
-    /// whose facts say `decodesRows`.
+    /// Any part for coders with the role `.region`, which may refuse it; bands of whole rows, from the top and each once,
+    /// for images whose facts state `decodesRows`.
     public var region: PixelRect?
     /// Whether an unfinished picture is of use.
     public var wantsPartial: Bool
 
-    public init(reducedSize: PixelSize? = nil, region: PixelRect? = nil, wantsPartial: Bool = false) {
-        self.reducedSize = reducedSize
+    public init(scaledSize: PixelSize? = nil, region: PixelRect? = nil, wantsPartial: Bool = false) {
+        self.scaledSize = scaledSize
         self.region = region
         self.wantsPartial = wantsPartial
     }

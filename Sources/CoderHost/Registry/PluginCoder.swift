@@ -35,6 +35,32 @@ struct PluginCoder: ImageCoder {
         return ImportedEncoder(port, coder: descriptor.id)
     }
 
+    func rewrite(
+        _ source: ImageSource, to sink: any OutputSink, _ request: RewriteRequest, _ context: SessionContext
+    ) throws(CoderError) -> RewriteOutcome {
+        try rewriter(source, context).rewrite(request, to: sink)
+    }
+
+    func transcode(
+        _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
+        _ context: SessionContext
+    ) throws(CoderError) {
+        try rewriter(source, context).transcode(direction, format, to: sink)
+    }
+
+    private func rewriter(_ source: ImageSource, _ context: SessionContext) throws(CoderError) -> ImportedRewriter {
+        let port = try place(
+            source.origin, context,
+            local: { () throws(CoderError) -> any RewritePort in
+                try LocalRewriter(try present(LoadedPlugin.load), coder: descriptor.id, source: source, context: context)
+            },
+            remote: { worker throws(CoderError) -> any RewritePort in
+                let session = WorkerSession(worker, isolation.slots, context, source: source)
+                return RemoteRewriter(session, coder: descriptor.id)
+            })
+        return ImportedRewriter(port, coder: descriptor.id)
+    }
+
     /// The file as it was judged, or as it is now if it was replaced by another build of the same plugin.
     private func present<Plugin>(
         _ load: (PluginRecord) -> Result<Plugin, PluginRefusal>

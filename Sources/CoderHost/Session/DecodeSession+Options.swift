@@ -50,7 +50,7 @@ extension DecodeSession {
         let full = (try? PixelBuffer.layout(size: info.size, format: info.nativeFormat).byteCount) ?? Int.max / 8
         // Of an animation there are two canvases and a frame.
         if info.frameCount != 1 { return 3 * full }
-        if !info.decodesRows && !coder.roles.contains(.reduce) { return 3 * full }
+        if !info.decodesRows && !coder.roles.contains(.scale) { return 3 * full }
         let upright = options.targetSize(for: pendingOrientation.applied(to: info.size), info.nativeFormat)
         // Coefficients of a picture that comes in several scans are as many as its samples, twice as large.
         return upright.area == info.size.area ? 2 * full : full
@@ -62,11 +62,11 @@ extension DecodeSession {
     ///
     /// A coder's own reduction is softer, or sharper, than the filter; what is left of that depends on how much of the way
     /// the filter goes. These factors were measured with reductions by 2, 4 and 8 of JPEG and by any number of WebP.
-    private func reducedSize(for target: PixelSize, _ how: Resampling) throws(CoderError) -> PixelSize {
+    private func scaledSize(for target: PixelSize, _ how: Resampling) throws(CoderError) -> PixelSize {
         // A coder reduces the stored values, which is not the same light.
-        guard coder.roles.contains(.reduce), !how.linearLight else { return info.size }
+        guard coder.roles.contains(.scale), !how.linearLight else { return info.size }
         func ask(_ percent: Int) throws(CoderError) -> PixelSize {
-            try sequence.decoder().reducedSize(
+            try sequence.decoder().scaledSize(
                 atLeast: PixelSize(
                     min(info.size.width, (target.width * percent + 99) / 100),
                     min(info.size.height, (target.height * percent + 99) / 100)))
@@ -86,14 +86,14 @@ extension DecodeSession {
         guard try isWhole() else {
             return try Resampler.resample(BufferRows(try decodeImage()), to: target, options.resampling)
         }
-        let size = try reducedSize(for: target, options.resampling)
+        let size = try scaledSize(for: target, options.resampling)
         let reduction = size == info.size ? nil : size
         let format = try pixelFormats()[0]
         guard info.decodesRows else {
-            try LimitCheck.examineBytes(of: size, format, context.limits)
+            try LimitCheck.examine(made: size, format, context.limits)
             let pixels = try pool.take(size, format, clean: false)
             try sequence.stand(at: 0)
-            guard try sequence.decode(CanvasPlace(pixels), FrameRequest(reducedSize: reduction)) == .complete else {
+            guard try sequence.decode(CanvasPlace(pixels), FrameRequest(scaledSize: reduction)) == .complete else {
                 throw source.isComplete ? CoderError.truncated() : .needsInput
             }
             return size == target
@@ -101,7 +101,7 @@ extension DecodeSession {
         }
         try sequence.stand(at: 0)
         let rows = try DecodedRows(size, format, pool) { [self] rect, place throws(CoderError) in
-            let request = FrameRequest(reducedSize: reduction, region: rect)
+            let request = FrameRequest(scaledSize: reduction, region: rect)
             guard try sequence.decode(place, request) == .complete else {
                 throw source.isComplete ? CoderError.truncated() : .needsInput
             }
@@ -115,7 +115,7 @@ extension DecodeSession {
     /// A coder that reduces by itself is about as fast, and has better pixels. What a file says of the size of a small
     /// version is never believed further than this.
     private func embeddedThumbnail(for target: PixelSize) throws(CoderError) -> PixelBuffer? {
-        if coder.roles.contains(.reduce) || info.thumbnailCount == 0 { return nil }
+        if coder.roles.contains(.scale) || !info.hasItems { return nil }
         do throws(CoderError) {
             var best: (index: Int, size: PixelSize)?
             for (index, facts) in try thumbnails().enumerated() {
@@ -168,7 +168,7 @@ extension DecodedImage {
         for index in metadata.indices where metadata[index].kind == .exif {
             metadata[index].bytes = ExifThumbnail.removing(metadata[index].bytes)
         }
-        info.thumbnailCount = 0
+        info.hasItems = false
     }
 
     /// Applies the orientation that is pending, to pixels and metadata.

@@ -11,10 +11,16 @@ public final class DecodeSession {
     public let coder: CoderDescriptor
     /// The format, as the coder names it.
     public let format: ImageFormat
-    public let info: ImageInfo
+    /// The facts of the selected item: of the primary one until ``select(item:)``.
+    public private(set) var info: ImageInfo
+    /// The number of the selected item.
+    public private(set) var selectedItem = 0
     public let context: SessionContext
     let source: ImageSource
-    let sequence: FrameSequence
+    private(set) var sequence: FrameSequence
+    private let ranked: RankedCoder
+    /// The items as far as they were listed.
+    var listedItems: [ListedItem]?
     private var settled: [MetadataBlob]?
     /// A picture whose decoding waits for input, with the pixels it has so far.
     private var suspended: PixelBuffer?
@@ -27,6 +33,7 @@ public final class DecodeSession {
     init(_ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext) throws(CoderError) {
         coder = ranked.descriptor
         format = ranked.format
+        self.ranked = ranked
         self.source = source
         self.context = context
         let (decoder, info) = try Self.again { () throws(CoderError) in
@@ -34,12 +41,50 @@ public final class DecodeSession {
             return (decoder, try decoder.readHeader())
         }
         self.info = info
-        try LimitCheck.examine(info, source, context.limits)
+        try LimitCheck.examine(info, source, context.limits, roles: ranked.descriptor.roles)
         pool = (decoder as? ImportedDecoder)?.pool ?? .shared
-        sequence = FrameSequence(
+        sequence = Self.sequence(ranked, source, context, info, decoder, pool, item: 0)
+    }
+
+    private static func sequence(
+        _ ranked: RankedCoder, _ source: ImageSource, _ context: SessionContext, _ info: ImageInfo,
+        _ decoder: any FrameDecoder, _ pool: PixelBufferPool, item: Int
+    ) -> FrameSequence {
+        FrameSequence(
             info, decoder, context, pool, isIncremental: ranked.descriptor.roles.contains(.incremental),
+            costsByPart: LimitCheck.costsByPart(info, ranked.descriptor.roles),
             isComplete: { source.isComplete }
-        ) { () throws(CoderError) in try ranked.coder.makeDecoder(source, context) }
+        ) { () throws(CoderError) in
+            let decoder = try ranked.coder.makeDecoder(source, context)
+            _ = try decoder.readHeader()
+            if item != 0 { try decoder.select(item: item) }
+            return decoder
+        }
+    }
+
+    /// Makes item `index` of the file the image that every later call concerns.
+    ///
+    /// - Throws: `.invalidArgument` where there is no such item; `.refused` where it cannot be decoded. The session stays at
+    ///   the item before.
+    public func select(item index: Int) throws(CoderError) {
+        if index == selectedItem { return }
+        guard coder.roles.contains(.items) else {
+            throw .invalidArgument("there is no item \(index)", hint: "this format holds one image")
+        }
+        // Frames that were met belong to the item before, and to its decoder.
+        let decoder = try ranked.coder.makeDecoder(source, context)
+        _ = try decoder.readHeader()
+        guard try decoder.item(at: index) != nil else {
+            throw .invalidArgument("there is no item \(index)", hint: "coderhost info --items lists them, counted from 0")
+        }
+        if index != 0 { try decoder.select(item: index) }
+        let chosen = try decoder.readHeader()
+        try LimitCheck.examine(chosen, source, context.limits, roles: coder.roles)
+        info = chosen
+        selectedItem = index
+        settled = nil
+        suspended = nil
+        sequence = Self.sequence(ranked, source, context, chosen, decoder, pool, item: index)
     }
 
     /// Does something once more that failed for a reason from outside: a worker that somebody killed.
@@ -145,7 +190,7 @@ public final class DecodeSession {
         if frame.rect.isEmpty { return nil }
         try sequence.stand(at: index)
         let format = try pixelFormats()[0]
-        try LimitCheck.examineBytes(of: frame.rect.size, format, context.limits)
+        try LimitCheck.examine(made: frame.rect.size, format, context.limits)
         let pixels = try pool.take(frame.rect.size, format, clean: true)
         guard try sequence.decode(CanvasPlace(pixels)) == .complete else {
             throw source.isComplete ? CoderError.truncated() : .needsInput
@@ -211,7 +256,7 @@ public final class DecodeSession {
         if let suspended { return suspended }
         let offered = try pixelFormats()
         let format = wanted.flatMap { offered.contains($0) ? $0 : nil } ?? offered[0]
-        try LimitCheck.examineBytes(of: info.size, format, context.limits)
+        try LimitCheck.examine(made: info.size, format, context.limits)
         return try pool.take(info.size, format, clean: clean)
     }
 
@@ -226,32 +271,6 @@ public final class DecodeSession {
         } catch {
             if error.code == .needsInput { suspended = pixels }
             throw error
-        }
-    }
-
-    // MARK: Thumbnails
-
-    /// The facts of every embedded thumbnail.
-    public func thumbnails() throws(CoderError) -> [ImageInfo] {
-        try sequence.attempt { decoder throws(CoderError) in
-            var result: [ImageInfo] = []
-            while result.count < 64, let thumbnail = try decoder.thumbnail(at: result.count) {
-                result.append(thumbnail)
-            }
-            return result
-        }
-    }
-
-    /// Decodes an embedded thumbnail in its native format.
-    public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
-        try sequence.attempt { decoder throws(CoderError) in
-            guard let facts = try decoder.thumbnail(at: index) else {
-                throw .invalidArgument("there is no thumbnail \(index)")
-            }
-            try LimitCheck.examine(facts, source, context.limits)
-            let buffer = try pool.take(facts.size, facts.nativeFormat, clean: true)
-            try decoder.decodeThumbnail(at: index, into: CanvasPlace(buffer))
-            return buffer
         }
     }
 }

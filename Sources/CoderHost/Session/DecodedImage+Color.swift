@@ -25,7 +25,7 @@ extension DecodedImage {
         let transform = try ColorTransformCache.shared.transform(from: colorProfile, source, to: target, format)
         if let warning = transform.warning, !warnings.contains(warning) { warnings.append(warning) }
         pixels = try transform.convert(pixels)
-        metadata.removeAll { $0.kind == .icc || CalibratedColor.isTold(by: $0) }
+        metadata.removeAll { $0.kind == .icc }
         info.nativeFormat = pixels.format
         info.bitDepth = min(info.bitDepth, pixels.format.bits)
         info.color = ColorDescription()

@@ -21,7 +21,7 @@ struct EncodingPlan {
         _ context: SessionContext, background: RGBAColor = .white
     ) throws(CoderError) {
         var info = facts
-        info.thumbnailCount = 0
+        info.hasItems = false
         let accepted = try encoder.acceptedFormats(for: info)
         let format = accepted.contains(info.nativeFormat) ? info.nativeFormat : accepted[0]
         Self.warn(of: info, becoming: format, background, context)

@@ -10,6 +10,8 @@ final class FrameSequence {
     private let context: SessionContext
     /// Whether the coder shows parts of a frame.
     private let isIncremental: Bool
+    /// Whether the size of the canvas costs nothing until pixels are asked for.
+    private let costsByPart: Bool
     private let isComplete: () -> Bool
     private let makeDecoder: () throws(CoderError) -> any FrameDecoder
     private var decoderInUse: (any FrameDecoder)?
@@ -39,7 +41,7 @@ final class FrameSequence {
 
     init(
         _ info: ImageInfo, _ decoder: any FrameDecoder, _ context: SessionContext, _ pool: PixelBufferPool,
-        isIncremental: Bool,
+        isIncremental: Bool, costsByPart: Bool = false,
         isComplete: @escaping () -> Bool,
         makeDecoder: @escaping () throws(CoderError) -> any FrameDecoder
     ) {
@@ -47,6 +49,7 @@ final class FrameSequence {
         self.context = context
         self.pool = pool
         self.isIncremental = isIncremental
+        self.costsByPart = costsByPart
         self.isComplete = isComplete
         self.makeDecoder = makeDecoder
         decoderInUse = decoder
@@ -57,12 +60,27 @@ final class FrameSequence {
     func decoder() throws(CoderError) -> any FrameDecoder {
         if let decoderInUse { return decoderInUse }
         let fresh = try makeDecoder()
-        _ = try fresh.readHeader()
         decoderInUse = fresh
         position = 0
         standsAt = nil
         lastDecoded = nil
         return fresh
+    }
+
+    /// Hands out the coder's session for a call that leaves its place in the sequence; without ``takeBack(_:)`` the next call
+    /// opens a new one.
+    func lendDecoder() throws(CoderError) -> any FrameDecoder {
+        let decoder = try decoder()
+        decoderInUse = nil
+        return decoder
+    }
+
+    /// Takes back a session that stands at its header again.
+    func takeBack(_ decoder: any FrameDecoder) {
+        decoderInUse = decoder
+        position = 0
+        standsAt = nil
+        lastDecoded = nil
     }
 
     /// Makes a call that may fail, and gives up the coder's session if it does.
@@ -72,7 +90,7 @@ final class FrameSequence {
         do throws(CoderError) {
             return try body(try decoder())
         } catch {
-            if error.code != .needsInput { decoderInUse = nil }
+            if error.code != .needsInput, error.code != .refused { decoderInUse = nil }
             throw error
         }
     }
@@ -149,7 +167,7 @@ final class FrameSequence {
 
     private func examine(_ frame: FrameInfo) throws(CoderError) {
         let rect = frame.rect
-        if rect.isEmpty { return }
+        if rect.isEmpty || costsByPart && PixelRect(info.size).contains(rect) { return }
         guard let area = rect.size.area else { throw fault("frame \(frame.index) covers \(rect)") }
         // A frame may reach over the canvas, but it costs memory as large as it is.
         let limits = context.limits
@@ -315,7 +333,7 @@ final class FrameSequence {
 
     private func makeCompositor() throws(CoderError) -> FrameCompositor {
         if let compositor { return compositor }
-        try LimitCheck.examineBytes(of: info.size, canvasFormat, context.limits)
+        try LimitCheck.examine(made: info.size, canvasFormat, context.limits)
         let fresh = try FrameCompositor(size: info.size, format: canvasFormat, pool: pool)
         compositor = fresh
         follows = 0

@@ -80,6 +80,12 @@ public final class ImageSource: Sendable {
     /// Whether no byte that arrives later adds to what a sniffer looks at in the beginning.
     var hasWholeHead: Bool { isComplete || count >= FormatSniffer.headCount }
 
+    /// The ending of the name as a coder is told it: at most 15 letters and digits.
+    var endingHint: String? {
+        guard let ending = fileExtension, (1...15).contains(ending.utf8.count) else { return nil }
+        return ending.utf8.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7A || $0 >= 0x30 && $0 <= 0x39 } ? ending : nil
+    }
+
     /// The lower-case extension of the name.
     public var fileExtension: String? {
         FileName(name).suffix?.lowercased()

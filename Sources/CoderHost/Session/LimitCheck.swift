@@ -5,17 +5,19 @@ package enum LimitCheck {
     /// The ratio is only looked at from here on: small files may be highly compressed and cost little.
     private static let ratioFrom = 64 << 20
 
-    static func examine(_ info: ImageInfo, _ source: ImageSource, _ limits: DecodeLimits) throws(CoderError) {
+    /// - Parameter roles: of a coder that can decode a part or a smaller size, the canvas may be larger than what is decoded;
+    ///   that is held against the limits when it is asked for.
+    static func examine(
+        _ info: ImageInfo, _ source: ImageSource, _ limits: DecodeLimits, roles: CoderRoles = []
+    ) throws(CoderError) {
         guard !info.size.isEmpty, let area = info.size.area else {
             throw .corrupt("the picture is \(info.size) pixels large")
         }
-        if limits.maxSide > 0 {
-            let side = max(info.size.width, info.size.height)
-            if side > limits.maxSide { throw .limit("side", allowed: limits.maxSide, requested: side) }
+        if limits.maxSourcePixels > 0, area > limits.maxSourcePixels {
+            throw .limit("source-pixels", allowed: limits.maxSourcePixels, requested: area)
         }
-        if limits.maxPixels > 0, area > limits.maxPixels {
-            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
-        }
+        if costsByPart(info, roles) { return }
+        try examineShape(info.size, limits)
         let bytes = try examineBytes(of: info.size, info.nativeFormat, limits)
         if let count = info.frameCount { try examine(frameCount: count, of: info.size, limits) }
         if limits.maxRatio > 0, source.isComplete, bytes > ratioFrom {
@@ -26,10 +28,13 @@ package enum LimitCheck {
         }
     }
 
-    /// Holds the size of a picture that is to be made against the limits, before memory for it is taken.
-    package static func examine(made size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits) throws(CoderError)
-    {
-        guard !size.isEmpty else { throw .invalidArgument("a picture of \(size) pixels cannot exist") }
+    /// Whether a coder reads no more of an image than the part or size that is decoded: the size of its canvas is no cost.
+    static func costsByPart(_ info: ImageInfo, _ roles: CoderRoles) -> Bool {
+        guard info.frameCount == 1 else { return false }
+        return info.isScalable || info.regionCost == .tiles && !roles.isDisjoint(with: [.scale, .region])
+    }
+
+    private static func examineShape(_ size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {
         let side = max(size.width, size.height)
         if limits.maxSide > 0, side > limits.maxSide {
             throw .limit("side", allowed: limits.maxSide, requested: side)
@@ -38,6 +43,13 @@ package enum LimitCheck {
         if limits.maxPixels > 0, area > limits.maxPixels {
             throw .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
+    }
+
+    /// Holds the size of a picture that is to be made against the limits, before memory for it is taken.
+    package static func examine(made size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits) throws(CoderError)
+    {
+        guard !size.isEmpty else { throw .invalidArgument("a picture of \(size) pixels cannot exist") }
+        try examineShape(size, limits)
         try examineBytes(of: size, format, limits)
     }
 

@@ -103,8 +103,8 @@ struct Report {
             ("pixel_format", .string("\(info.nativeFormat)")), ("is_animated", .bool(info.isAnimated)),
             ("density", density(info.density)),
         ]
-        if info.thumbnailCount > 0 {
-            let thumbnails = try session.thumbnails()
+        let thumbnails = try session.thumbnails()
+        if !thumbnails.isEmpty {
             result.append(
                 (
                     "thumbnails",

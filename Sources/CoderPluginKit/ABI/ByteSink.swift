@@ -16,7 +16,6 @@ public import ImageModel
     @unsafe
     init(_ sink: UnsafePointer<cpi_sink>) throws(CoderError) {
         let raw = unsafe try copyIn(sink, least: FirstSize.sink)
-        try checkFlags(unsafe raw.flags, of: "sink")
         unsafe self.sink = sink
     }
 

@@ -19,6 +19,8 @@ internal import ImageModel
     private let total: Int
     /// The error of the first read that failed: what was decoded from then on, or refused, says nothing.
     private(set) var failure: CoderError?
+    /// Whether a read since the last ``takeLackOfInput()`` asked for bytes that a growing source does not have yet.
+    private var lacksInput = false
     /// What stands for a host that reads piece by piece, in a source for tests.
     private let pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
     /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
@@ -72,7 +74,7 @@ internal import ImageModel
         unsafe copies = []
         total = 0
         pieces = nil
-        // All of it stood in the first minor, so its fields can be read where they are from now on.
+        // 1.0 froze all of these fields, so they can be read where they are from now on.
         let bytes = unsafe try copyIn(source, least: FirstSize.source).bytes
         unsafe base = bytes
         isReader = unsafe bytes == nil
@@ -80,6 +82,14 @@ internal import ImageModel
     }
 
     deinit { unsafe copies.forEach { unsafe $0.deallocate() } }
+
+    /// The ending of the source's name in lower case without the dot; nil where it is not known.
+    ///
+    /// A hint for formats without a signature.
+    public var nameEnding: String? {
+        guard let ending = unsafe source?.pointee.ending else { return nil }
+        return unsafe String(cString: ending)
+    }
 
     /// Whether no further byte will come.
     public var isComplete: Bool {
@@ -187,13 +197,19 @@ internal import ImageModel
         let status = unsafe source.pointee.read_at(
             source.pointee.ctx, UInt64(offset), target, UInt64(count), &copied)
         if let error = CoderError(callback: status) {
-            if failure == nil, error.code != .needsInput { failure = error }
+            if error.code == .needsInput { lacksInput = true } else if failure == nil { failure = error }
             throw error
         }
         return Int(min(copied, UInt64(count)))
     }
 
-    /// Copies a range; what the host cannot deliver any more reads as zero.
+    /// Tells once whether bytes were missing: whatever was decoded from their place holders says nothing.
+    func takeLackOfInput() -> Bool {
+        defer { lacksInput = false }
+        return lacksInput
+    }
+
+    /// Copies a range; bytes that the host does not deliver read as zero, and `failure` or `lacksInput` tells of them.
     private func copy(_ range: Range<Int>) -> [UInt8] {
         if range.isEmpty { return [] }
         return unsafe [UInt8](unsafeUninitializedCapacity: range.count) { target, count in

@@ -42,11 +42,11 @@ extension ExportedDecoder {
                     return CPI_OK
                 }
             },
-            reduced_size: { decoder, width, height, error in
+            scaled_size: { decoder, width, height, error in
                 unsafe call(decoder, error) { session throws(CoderError) in
                     if unsafe isNull(width) || isNull(height) { throw .nullArgument }
                     let wanted = unsafe PixelSize(Int(width.pointee), Int(height.pointee))
-                    let size = try session.reducedSize(atLeast: wanted)
+                    let size = try session.scaledSize(atLeast: wanted)
                     unsafe width.pointee = UInt32(clamping: size.width)
                     unsafe height.pointee = UInt32(clamping: size.height)
                     return CPI_OK
@@ -70,36 +70,18 @@ extension ExportedDecoder {
             decode: { decoder, request, error in
                 unsafe call(decoder, error) { session throws(CoderError) in unsafe try session.decode(request) }
             },
-            get: { decoder, id in
-                guard let session = unsafe lent(decoder, as: ExportedDecoder.self), session.hasThumbnails,
-                    unsafe isEqual(id, CPI_EXT_THUMBNAIL)
-                else { return nil }
-                return unsafe UnsafeRawPointer(ExportedDecoder.thumbnailTable.pointer)
-            },
             dirty: { decoder, rect, error in
                 unsafe call(decoder, error) { session throws(CoderError) in
                     if unsafe isNull(rect) { throw .nullArgument }
                     unsafe rect.pointee = try session.changed().raw()
                     return CPI_OK
                 }
-            }))
-
-    static let thumbnailTable = unsafe Constant(
-        cpi_thumbnail_api(
-            table: cpi_table(
-                size: UInt32(MemoryLayout<cpi_thumbnail_api>.size), rev: 1, tag: cpi_tag(CPI_EXT_THUMBNAIL)),
-            info: { decoder, index, info, error in
-                unsafe call(decoder, error) { session throws(CoderError) in
-                    guard let found = try session.thumbnail(Int(index)) else { return CPI_END }
-                    unsafe try copyOut(found.raw(), to: info)
-                    return CPI_OK
-                }
             },
-            decode: { decoder, index, surface, error in
-                unsafe call(decoder, error) { session throws(CoderError) in
-                    unsafe try session.decodeThumbnail(Int(index), surface)
-                    return CPI_OK
-                }
+            get: { decoder, id in
+                guard let session = unsafe lent(decoder, as: ExportedDecoder.self), session.hasItems,
+                    unsafe isEqual(id, CPI_EXT_ITEMS)
+                else { return nil }
+                return unsafe UnsafeRawPointer(ExportedDecoder.itemsTable.pointer)
             }))
 
     @unsafe
@@ -126,7 +108,7 @@ extension ExportedDecoder {
 }
 
 @unsafe
-private func call(
+func call(
     _ decoder: OpaquePointer, _ error: UnsafeMutablePointer<cpi_error>,
     _ body: (ExportedDecoder) throws(CoderError) -> cpi_status
 ) -> cpi_status {

@@ -13,7 +13,11 @@ internal import ImageModel
     private var source: ByteSource?
     private var decoder: (any ImageDecoder)?
     private var info: ImageInfo?
+    /// The facts of item 0, once another one was selected.
+    private var primary: ImageInfo?
     private var frame: FrameInfo?
+    /// The item that the calls concern.
+    private(set) var selected = 0
     /// Whether the one frame of a decoder that knows no frames was stepped over.
     private var stillIsPassed = false
     private var decodeHasBegun = false
@@ -21,6 +25,8 @@ internal import ImageModel
     private var blobs: [MetadataBlob]?
     /// The copy behind the blob that was handed out last.
     private var blobMemory: UnsafeMutableBufferPointer<UInt8>?
+    /// The strings of the item that was described last.
+    private var itemStrings: [UnsafeMutablePointer<CChar>] = []
 
     init(_ coder: Coder, options: CoderOptions, limits: DecodeLimits, host: HostServices) {
         self.coder = coder
@@ -30,7 +36,10 @@ internal import ImageModel
         super.init(maySuspend: true)
     }
 
-    deinit { unsafe blobMemory?.deallocate() }
+    deinit {
+        unsafe blobMemory?.deallocate()
+        unsafe itemStrings.forEach { unsafe $0.deallocate() }
+    }
 
     // MARK: Up to the header
 
@@ -64,15 +73,20 @@ internal import ImageModel
         return info
     }
 
-    /// Runs a call that may suspend. One that asks for more of a source which was complete before would ask for ever.
+    /// Runs a call that may suspend.
+    ///
+    /// A call that read bytes which a growing source does not have yet suspends, whatever it made of their place holders.
+    /// One that asks for more of a source which was complete before would ask for ever.
     private func patiently<Result>(_ call: () throws(CoderError) -> Result) throws(CoderError) -> Result {
         let wasComplete = source?.isComplete ?? true
         do throws(CoderError) {
             let result = try call()
             if let failure = source?.failure { throw failure }
+            if source?.takeLackOfInput() == true { throw .needsInput }
             return result
         } catch {
             if let failure = source?.failure { throw failure }
+            if source?.takeLackOfInput() == true { throw wasComplete ? .truncated() : .needsInput }
             throw error.code == .needsInput && wasComplete ? .truncated() : error
         }
     }
@@ -89,6 +103,7 @@ internal import ImageModel
     @unsafe
     func blob(_ index: Int) throws(CoderError) -> cpi_blob? {
         let (decoder, _) = try opened("blob")
+        if blobs == nil, isAtThumbnail { blobs = [] }
         if blobs == nil { blobs = try patiently { () throws(CoderError) in try decoder.metadata() } }
         guard let blobs, index < blobs.count else { return nil }
         let blob = blobs[index]
@@ -111,20 +126,22 @@ internal import ImageModel
 
     func offer(_ index: Int) throws(CoderError) -> PixelFormat? {
         let (decoder, info) = try opened("offer")
-        let formats = Self.formats(decoder, info)
+        let formats = formats(decoder, info)
         return index < formats.count ? formats[index] : nil
     }
 
-    private static func formats(_ decoder: any ImageDecoder, _ info: ImageInfo) -> [PixelFormat] {
-        let formats = decoder.pixelFormats
+    private func formats(_ decoder: any ImageDecoder, _ info: ImageInfo) -> [PixelFormat] {
+        let formats = isAtThumbnail ? [] : decoder.pixelFormats
         return formats.isEmpty ? [info.nativeFormat] : formats
     }
 
-    func reducedSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
-        let (decoder, info) = try opened("reduced_size")
+    func scaledSize(atLeast wanted: PixelSize) throws(CoderError) -> PixelSize {
+        let (decoder, info) = try opened("scaled_size")
+        if selected != 0, hasThumbnails { return info.size }
         let size = frame?.rect.size ?? info.size
+        if info.isScalable { return decoder.scaledSize(atLeast: wanted, of: size) }
         let least = PixelSize(min(max(1, wanted.width), size.width), min(max(1, wanted.height), size.height))
-        let reduced = decoder.reducedSize(atLeast: least, of: size)
+        let reduced = decoder.scaledSize(atLeast: least, of: size)
         let fits =
             reduced.width >= least.width && reduced.width <= size.width
             && reduced.height >= least.height && reduced.height <= size.height
@@ -136,7 +153,7 @@ internal import ImageModel
     func nextFrame() throws(CoderError) -> FrameInfo? {
         let (decoder, info) = try opened("next_frame")
         let next: FrameInfo
-        if let animation = decoder as? any AnimationDecoder {
+        if let animation = decoder as? any AnimationDecoder, !isAtThumbnail {
             guard let found = try patiently({ () throws(CoderError) in try animation.nextFrame() }) else { return nil }
             next = found
         } else {
@@ -153,14 +170,14 @@ internal import ImageModel
     func seek(toFrame index: Int) throws(CoderError) -> Int {
         let (decoder, _) = try opened("seek_frame")
         var start = 0
-        if let animation = decoder as? any AnimationDecoder {
+        if let animation = decoder as? any AnimationDecoder, !isAtThumbnail {
             start = try patiently { () throws(CoderError) in try animation.seek(toFrame: index) }
             guard start >= 0, start <= index else {
                 throw CoderError(.pluginFault, "the decoder wants to begin at a frame behind the wanted one")
             }
         } else {
-            if index != 0 { throw .invalidArgument("the picture has one frame") }
-            if decodeHasBegun { try startOver() }
+            if index != 0 { throw .invalidArgument("the image has one frame") }
+            if decodeHasBegun, !isAtThumbnail { try startOver() }
             stillIsPassed = false
         }
         frame = nil
@@ -172,7 +189,11 @@ internal import ImageModel
     /// Makes a fresh decoder: one of a still goes on with the surface it was given first.
     private func startOver() throws(CoderError) {
         let fresh = try makeDecoder()
-        _ = try patiently { () throws(CoderError) in try fresh.readHeader() }
+        _ = try patiently { () throws(CoderError) in
+            let info = try fresh.readHeader()
+            if selected != 0, let items = fresh as? any ItemDecoder { try items.select(item: selected) }
+            return info
+        }
         decoder = fresh
         decodeHasBegun = false
     }
@@ -182,21 +203,21 @@ internal import ImageModel
         let (decoder, info) = try opened("decode")
         guard let frame else { throw outOfSequence("decode") }
         let raw = unsafe try copyIn(pointer, least: FirstSize.decodeRequest)
-        try checkFlags(unsafe raw.flags, of: "request")
         let surface = unsafe try Surface(raw.surface)
-        let reduced = unsafe try reduction(to: PixelSize(Int(raw.reduced_width), Int(raw.reduced_height)))
+        let reduced = unsafe try reduction(to: PixelSize(Int(raw.scaled_width), Int(raw.scaled_height)))
         let request = DecodeRequest(
             region: unsafe try region(raw.region, of: reduced ?? frame.rect.size, info),
-            reducedSize: reduced, wantsPartial: unsafe raw.flags.has(CPI_DECODE_WANT_PARTIAL))
+            scaledSize: reduced, wantsPartial: unsafe raw.flags.has(CPI_DECODE_WANT_PARTIAL))
         guard surface.size == request.region?.size ?? reduced ?? frame.rect.size else {
             throw CoderError(.misuse, "the surface has not the size of what is decoded")
         }
-        guard Self.formats(decoder, info).contains(surface.format) else {
+        guard formats(decoder, info).contains(surface.format) else {
             throw CoderError(.misuse, "the surface has a pixel format that was not offered")
         }
 
         dirty = PixelRect(.zero)
         decodeHasBegun = true
+        if isAtThumbnail { return try decodeThumbnail(into: surface) }
         switch try patiently({ () throws(CoderError) in try decoder.decode(request, into: surface) }) {
         case .complete:
             dirty = PixelRect(surface.size)
@@ -214,7 +235,7 @@ internal import ImageModel
         let rect = PixelRect(raw)
         if rect == PixelRect(.zero) { return nil }
         let isBand = info.decodesRows && rect.x == 0 && rect.width == size.width
-        guard isBand || coder.roles.contains(.region) else { throw .unsupported("decoding a part of a frame") }
+        guard isBand || coder.roles.contains(.region) else { throw .refused("this coder decodes whole frames only") }
         guard !rect.isEmpty, PixelRect(size).contains(rect) else {
             throw .invalidArgument("the region \(rect) is not within the frame")
         }
@@ -233,25 +254,67 @@ internal import ImageModel
         return dirty
     }
 
-    // MARK: Thumbnails
+    // MARK: Items
 
-    var hasThumbnails: Bool { coder.decoder is any ThumbnailDecoder.Type }
+    var hasItems: Bool { coder.decoder is any ItemDecoder.Type || hasThumbnails }
+    private var hasThumbnails: Bool { coder.decoder is any ThumbnailDecoder.Type }
+    private var isAtThumbnail: Bool { selected != 0 && hasThumbnails }
 
-    func thumbnail(_ index: Int) throws(CoderError) -> ImageInfo? {
-        let (decoder, _) = try opened("thumbnail info")
-        guard let decoder = decoder as? any ThumbnailDecoder else { return nil }
-        return try patiently { () throws(CoderError) in try decoder.thumbnail(at: index) }
+    func itemCount() throws(CoderError) -> Int? {
+        guard let decoder = try opened("count").decoder as? any ItemDecoder else { return nil }
+        return try patiently { () throws(CoderError) in try decoder.itemCount() }
     }
 
+    func item(_ index: Int) throws(CoderError) -> ImageItem? {
+        let (decoder, info) = try opened("describe")
+        if let decoder = decoder as? any ItemDecoder {
+            return try patiently { () throws(CoderError) in try decoder.item(at: index) }
+        }
+        guard let decoder = decoder as? any ThumbnailDecoder else { return nil }
+        if index == 0 { return ImageItem(.primary, info: primary ?? info) }
+        let found = try patiently { () throws(CoderError) in try decoder.thumbnail(at: index - 1) }
+        return found.map { ImageItem(.thumbnail, info: $0, owner: 0) }
+    }
+
+    /// The item as the contract spells it; its strings are valid until the next one is described.
     @unsafe
-    func decodeThumbnail(_ index: Int, _ pointer: UnsafePointer<cpi_surface>) throws(CoderError) {
-        guard let info = try thumbnail(index), let decoder = decoder as? any ThumbnailDecoder else {
-            throw .invalidArgument("there is no thumbnail with this number")
+    func hold(_ item: ImageItem) -> cpi_item {
+        unsafe itemStrings.forEach { unsafe $0.deallocate() }
+        unsafe itemStrings = []
+        func hold(_ text: String?) -> UnsafePointer<CChar>? {
+            guard let bytes = text?.utf8CString else { return nil }
+            let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+            for (index, byte) in bytes.enumerated() { unsafe copy[index] = byte }
+            unsafe itemStrings.append(copy)
+            return unsafe UnsafePointer(copy)
         }
-        let surface = unsafe try Surface(pointer)
-        guard surface.size == info.size, surface.format == info.nativeFormat else {
-            throw CoderError(.misuse, "the surface does not fit the thumbnail")
+        return unsafe cpi_item(
+            size: UInt32(MemoryLayout<cpi_item>.size), flags: 0, role: item.role.rawValue,
+            of: item.owner.map { UInt32(clamping: $0) } ?? CPI_ITEM_NONE, group: UInt32(clamping: item.group ?? 0),
+            reserved: 0, name: hold(item.name), kind: hold(item.kind))
+    }
+
+    func select(item index: Int) throws(CoderError) {
+        guard let item = try item(index) else { throw .refused("there is no item \(index)") }
+        if let decoder = decoder as? any ItemDecoder {
+            try patiently { () throws(CoderError) in try decoder.select(item: index) }
         }
+        if primary == nil { primary = info }
+        info = item.info
+        selected = index
+        frame = nil
+        dirty = nil
+        blobs = nil
+        stillIsPassed = false
+        state = .header
+    }
+
+    private func decodeThumbnail(into surface: borrowing Surface) throws(CoderError) -> cpi_status {
+        guard let decoder = decoder as? any ThumbnailDecoder else { throw outOfSequence("decode") }
+        let index = selected - 1
         try patiently { () throws(CoderError) in try decoder.decodeThumbnail(at: index, into: surface) }
+        dirty = PixelRect(surface.size)
+        state = .decoded
+        return CPI_OK
     }
 }

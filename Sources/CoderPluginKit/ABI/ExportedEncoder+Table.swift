@@ -31,9 +31,8 @@ extension ExportedEncoder {
             },
             add_blob: { encoder, blob, error in
                 unsafe call(encoder, error) { session throws(CoderError) in
-                    if unsafe try session.add(blob) { return CPI_OK }
-                    unsafe CoderError.unsupported("this kind of metadata").fill(error)
-                    return CPI_UNSUPPORTED
+                    unsafe try session.add(blob)
+                    return CPI_OK
                 }
             },
             add_frame: { encoder, frame, surface, error in
@@ -49,10 +48,25 @@ extension ExportedEncoder {
                 }
             },
             get: { encoder, id in
-                guard let session = unsafe lent(encoder, as: ExportedEncoder.self), session.takesThumbnail,
-                    unsafe isEqual(id, CPI_EXT_THUMBNAIL_ENCODE)
-                else { return nil }
-                return unsafe UnsafeRawPointer(ExportedEncoder.thumbnailTable.pointer)
+                unsafe lent(encoder, as: ExportedEncoder.self)?.table(id)
+            }))
+
+    static let rowsTable = unsafe Constant(
+        cpi_encode_rows_api(
+            table: cpi_table(
+                size: UInt32(MemoryLayout<cpi_encode_rows_api>.size), rev: 1, tag: cpi_tag(CPI_EXT_ENCODE_ROWS)),
+            begin_rows: { encoder, frame, rows, error in
+                unsafe call(encoder, error) { session throws(CoderError) in
+                    if unsafe isNull(rows) { throw .nullArgument }
+                    unsafe rows.pointee = try UInt32(clamping: session.beginRows(FrameInfo(frame)))
+                    return CPI_OK
+                }
+            },
+            add_rows: { encoder, rows, error in
+                unsafe call(encoder, error) { session throws(CoderError) in
+                    unsafe try session.addRows(Surface(rows))
+                    return CPI_OK
+                }
             }))
 
     static let thumbnailTable = unsafe Constant(
@@ -62,9 +76,8 @@ extension ExportedEncoder {
                 tag: cpi_tag(CPI_EXT_THUMBNAIL_ENCODE)),
             add: { encoder, surface, error in
                 unsafe call(encoder, error) { session throws(CoderError) in
-                    if unsafe try session.addThumbnail(Surface(surface)) { return CPI_OK }
-                    unsafe CoderError.unsupported("a thumbnail of this picture").fill(error)
-                    return CPI_UNSUPPORTED
+                    unsafe try session.addThumbnail(Surface(surface))
+                    return CPI_OK
                 }
             }))
 

@@ -3,13 +3,15 @@ internal import ImageModel
 
 /// One encoding session of the host: where it stands in the sequence of `cpi/encoder.h`, and the author's encoder.
 final class ExportedEncoder: ExportedSession {
-    private enum State { case opened, begun, framed, finished }
+    private enum State { case opened, begun, rows, framed, finished }
 
     let host: HostServices
     private let roles: CoderRoles
     private let encoder: any ImageEncoder
     private var state = State.opened
     private var format: PixelFormat?
+    /// A frame that comes in bands: its size, the rows that are done, the number that each band is a multiple of.
+    private var rows: (size: PixelSize, done: Int, multiple: Int)?
 
     init(_ coder: Coder, session: EncoderSession) throws(CoderError) {
         guard let type = coder.encoder else { throw .unsupported("encoding") }
@@ -32,35 +34,62 @@ final class ExportedEncoder: ExportedSession {
         state = .begun
     }
 
-    /// Hands metadata on and answers whether the format can carry it.
+    /// Hands metadata on.
+    ///
+    /// - Throws: `.refused` where the format cannot carry it.
     @unsafe
-    func add(_ pointer: UnsafePointer<cpi_blob>) throws(CoderError) -> Bool {
+    func add(_ pointer: UnsafePointer<cpi_blob>) throws(CoderError) {
         guard state == .begun else { throw outOfSequence("add_blob") }
-        do throws(CoderError) {
-            return unsafe try encoder.add(MetadataBlob(pointer))
-        } catch {
-            // To the host this status is no failure here, so it must not become one.
-            if error.code == .unsupportedFeature { return false }
-            throw error
+        guard unsafe try encoder.add(MetadataBlob(pointer)) else {
+            throw .refused("the format cannot carry this kind of metadata")
         }
     }
 
-    var takesThumbnail: Bool { encoder is any ThumbnailEncoder }
+    /// The table of an extension that the author's encoder has.
+    func table(_ id: UnsafePointer<CChar>) -> UnsafeRawPointer? {
+        if encoder is any ThumbnailEncoder, unsafe isEqual(id, CPI_EXT_THUMBNAIL_ENCODE) {
+            return unsafe UnsafeRawPointer(Self.thumbnailTable.pointer)
+        }
+        if encoder is any RowEncoder, unsafe isEqual(id, CPI_EXT_ENCODE_ROWS) {
+            return unsafe UnsafeRawPointer(Self.rowsTable.pointer)
+        }
+        return nil
+    }
 
-    /// Hands a thumbnail on and answers whether there will be one.
-    func addThumbnail(_ surface: borrowing Surface) throws(CoderError) -> Bool {
+    /// Hands a thumbnail on.
+    ///
+    /// - Throws: `.refused` where there will be none.
+    func addThumbnail(_ surface: borrowing Surface) throws(CoderError) {
         guard state == .begun else { throw outOfSequence("thumbnail add") }
         guard surface.format == .gray8 || surface.format == .rgb8 else {
             throw CoderError(.misuse, "a thumbnail is handed over as gray8 or rgb8")
         }
-        guard let encoder = encoder as? any ThumbnailEncoder else { return false }
-        do throws(CoderError) {
-            try encoder.addThumbnail(pixels: surface)
-            return true
-        } catch {
-            if error.code == .unsupportedFeature { return false }
-            throw error
-        }
+        guard let encoder = encoder as? any ThumbnailEncoder else { throw .refused("this encoder takes no thumbnail") }
+        try encoder.addThumbnail(pixels: surface)
+    }
+
+    // MARK: Rows
+
+    func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
+        guard state == .begun else { throw outOfSequence("begin_rows") }
+        guard let encoder = encoder as? any RowEncoder else { throw .refused("this encoder takes whole frames only") }
+        let multiple = try encoder.beginRows(frame)
+        guard multiple > 0 else { throw CoderError(.pluginFault, "the encoder wants bands of no row") }
+        rows = (frame.rect.size, 0, multiple)
+        state = .rows
+        return multiple
+    }
+
+    func addRows(_ surface: borrowing Surface) throws(CoderError) {
+        guard state == .rows, let encoder = encoder as? any RowEncoder, var rows else { throw outOfSequence("add_rows") }
+        let end = rows.done + surface.size.height
+        guard surface.format == format, surface.size.width == rows.size.width, end <= rows.size.height,
+            end == rows.size.height || surface.size.height.isMultiple(of: rows.multiple)
+        else { throw CoderError(.misuse, "the band has not the agreed format, width and number of rows") }
+        try encoder.addRows(surface)
+        rows.done = end
+        self.rows = rows
+        if end == rows.size.height { state = .framed }
     }
 
     func add(_ frame: FrameInfo, _ surface: borrowing Surface) throws(CoderError) {

@@ -30,7 +30,14 @@ internal import ImageModel
                 coder_count: UInt32(plugin.coders.count), reserved: 0,
                 // The same function, with the type of what it points at.
                 coder: unsafeBitCast(coder, to: (@convention(c) (UInt32) -> UnsafePointer<cpi_coder>?).self),
-                init: nil, quiesce: nil, get: { _ in nil }))
+                init: nil,
+                get: { id in
+                    if unsafe isEqual(id, CPI_EXT_REWRITE) { return unsafe UnsafeRawPointer(ExportedRewriter.table.pointer) }
+                    if unsafe isEqual(id, CPI_EXT_TRANSCODE) {
+                        return unsafe UnsafeRawPointer(ExportedRewriter.transcodeTable.pointer)
+                    }
+                    return nil
+                }))
     }
 
     /// The `cpi_coder` number `index`; NULL behind the last.
@@ -48,6 +55,7 @@ internal import ImageModel
             guard let host = unsafe host?.assumingMemoryBound(to: cpi_host.self) else { throw .nullArgument }
             let raw = unsafe try copyIn(host, least: FirstSize.host)
             guard unsafe raw.abi_minor >= minorNeeded else { throw .unsupported("a host as old as this one") }
+            unsafe HostThreads.adopt(raw)
             return unsafe UnsafeRawPointer(table.pointer)
         } catch let failure {
             if let error = unsafe error { unsafe failure.fill(error.assumingMemoryBound(to: cpi_error.self)) }

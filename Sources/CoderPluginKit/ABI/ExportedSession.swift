@@ -13,18 +13,23 @@ class ExportedSession {
     /// Runs one call and turns what it throws into a status; the error is kept and told in `error`.
     @unsafe
     final func answer(
-        _ error: UnsafeMutablePointer<cpi_error>, _ call: () throws(CoderError) -> cpi_status
+        _ errorOut: UnsafeMutablePointer<cpi_error>, _ call: () throws(CoderError) -> cpi_status
     ) -> cpi_status {
         if failure == nil {
             do throws(CoderError) {
                 return try call()
             } catch {
                 if error.code == .needsInput, maySuspend { return CPI_NEED_INPUT }
+                // The session goes on as if the request had not been made.
+                if error.code == .refused {
+                    unsafe error.fill(errorOut)
+                    return CPI_REFUSED
+                }
                 failure = error.code == .needsInput ? CoderError(.pluginFault, "an encoder asked for input") : error
             }
         }
         guard let failure else { return CPI_INTERNAL }
-        unsafe failure.fill(error)
+        unsafe failure.fill(errorOut)
         return failure.status
     }
 

@@ -8,7 +8,6 @@ extension FrameInfo {
     @unsafe
     init(_ pointer: UnsafePointer<cpi_frame_info>) throws(CoderError) {
         let raw = unsafe try copyIn(pointer, least: FirstSize.frameInfo)
-        try checkFlags(raw.flags, of: "frame")
         guard let blend = Blend(rawValue: raw.blend), let disposal = Disposal(rawValue: raw.disposal) else {
             throw CoderError(.misuse, "the host described a frame with an unknown blend or disposal")
         }

@@ -5,6 +5,8 @@ public import ImageModel
 // A struct over a pointer that is valid as long as the session; sessions are not Sendable, and neither is this.
 @safe public struct HostServices {
     private let services: UnsafePointer<cpi_services>?
+    /// The host's table; nil for tests.
+    @unsafe var table: UnsafePointer<cpi_services>? { unsafe services }
     private let account: Account
 
     /// What the session reported and did not give back yet; copies of the services share it.
@@ -28,7 +30,6 @@ public import ImageModel
     @unsafe
     init(_ services: UnsafePointer<cpi_services>, memory: Int = 0) throws(CoderError) {
         let raw = unsafe try copyIn(services, least: FirstSize.services)
-        try checkFlags(unsafe raw.flags, of: "services")
         unsafe self.services = services
         account = Account(allowed: memory)
     }
@@ -87,18 +88,11 @@ public import ImageModel
         if account.reserved != 0 { try? reserve(bytes: -account.reserved) }
     }
 
-    /// - Source: `CCoderPlugin/layout.c`.
-    private static let sizeWithThreadHint = 80
-
-    /// Threads that are worth starting, at least 1.
+    /// Threads that are worth using, at least 1.
     ///
     /// The corresponding C function is `cpi_services.thread_hint`.
     public var threadHint: Int {
-        // Appended by 1.1: an older host's table ends before it.
-        guard let services = unsafe services,
-            unsafe sizeField(services) >= Self.sizeWithThreadHint,
-            let hint = unsafe services.pointee.thread_hint
-        else { return 1 }
-        return unsafe max(1, Int(hint(services.pointee.ctx)))
+        guard let services = unsafe services else { return 1 }
+        return unsafe max(1, Int(services.pointee.thread_hint(services.pointee.ctx)))
     }
 }

@@ -8,7 +8,6 @@ extension ImageInfo {
     @unsafe
     init(_ pointer: UnsafePointer<cpi_image_info>) throws(CoderError) {
         let raw = unsafe try copyIn(pointer, least: FirstSize.imageInfo)
-        try checkFlags(raw.flags, of: "picture")
         let size = PixelSize(Int(raw.width), Int(raw.height))
         guard !size.isEmpty, let native = PixelFormat(raw.native) else {
             throw CoderError(.misuse, "the host described a picture that cannot exist")
@@ -35,9 +34,12 @@ extension ImageInfo {
             frameCount: raw.frame_count > 0 ? Int(raw.frame_count) : nil,
             loopCount: loopCount, isAnimated: raw.flags.has(CPI_IMAGE_ANIMATED),
             isLossy: raw.flags.has(CPI_IMAGE_LOSSY),
-            color: ColorDescription(raw.color), density: density,
+            color: ColorDescription(raw), density: density,
             background: raw.flags.has(CPI_IMAGE_HAS_BACKGROUND) ? background : nil,
-            thumbnailCount: Int(raw.thumbnail_count), decodesRows: raw.flags.has(CPI_IMAGE_ROWS))
+            hasItems: raw.flags.has(CPI_IMAGE_ITEMS), decodesRows: raw.flags.has(CPI_IMAGE_ROWS),
+            isScalable: raw.flags.has(CPI_IMAGE_SCALABLE),
+            tileSize: raw.tile_width > 0 ? PixelSize(Int(raw.tile_width), Int(raw.tile_height)) : nil,
+            regionCost: RegionCost(rawValue: raw.region_cost) ?? .whole)
     }
 
     /// The facts as the contract spells them.
@@ -54,12 +56,13 @@ extension ImageInfo {
         raw.orientation = UInt32(orientation?.rawValue ?? 0)
         raw.bit_depth = UInt32(clamping: bitDepth)
         raw.frame_count = frames
-        raw.flags.set(CPI_IMAGE_FRAME_COUNT_KNOWN, if: frameCount != nil)
         raw.flags.set(CPI_IMAGE_HAS_ALPHA, if: hasAlpha)
         raw.flags.set(CPI_IMAGE_ORIENTATION_APPLIED, if: orientationApplied)
         raw.flags.set(CPI_IMAGE_LOSSY, if: isLossy)
         raw.flags.set(CPI_IMAGE_ANIMATED, if: isAnimated)
         raw.flags.set(CPI_IMAGE_ROWS, if: decodesRows)
+        raw.flags.set(CPI_IMAGE_ITEMS, if: hasItems)
+        raw.flags.set(CPI_IMAGE_SCALABLE, if: isScalable)
         switch loopCount {
         case .unknown: raw.loop_kind = CPI_LOOPS_UNKNOWN
         case .infinite: raw.loop_kind = CPI_LOOPS_INFINITE
@@ -76,36 +79,10 @@ extension ImageInfo {
             raw.flags.set(CPI_IMAGE_HAS_BACKGROUND, if: true)
             raw.background = (background.red, background.green, background.blue, background.alpha)
         }
-        raw.color = color.raw
-        raw.thumbnail_count = UInt32(clamping: thumbnailCount)
-        return raw
-    }
-}
-
-extension ColorDescription {
-    init(_ raw: cpi_color) {
-        self.init(
-            hasProfile: raw.flags.has(CPI_COLOR_HAS_ICC),
-            prefersCodePoints: raw.flags.has(CPI_COLOR_PREFER_CICP))
-        if raw.flags.has(CPI_COLOR_HAS_CICP) {
-            codePoints = CodePoints(
-                primaries: raw.primaries, transfer: raw.transfer, matrix: raw.matrix,
-                isFullRange: raw.full_range != 0)
-        }
-    }
-
-    var raw: cpi_color {
-        var raw = cpi_color()
-        raw.size = UInt32(MemoryLayout<cpi_color>.size)
-        if let codePoints {
-            raw.flags.set(CPI_COLOR_HAS_CICP, if: true)
-            raw.primaries = codePoints.primaries
-            raw.transfer = codePoints.transfer
-            raw.matrix = codePoints.matrix
-            raw.full_range = codePoints.isFullRange ? 1 : 0
-        }
-        raw.flags.set(CPI_COLOR_HAS_ICC, if: hasProfile)
-        raw.flags.set(CPI_COLOR_PREFER_CICP, if: prefersCodePoints)
+        raw.tile_width = UInt32(clamping: tileSize?.width ?? 0)
+        raw.tile_height = UInt32(clamping: tileSize?.height ?? 0)
+        raw.region_cost = regionCost.rawValue
+        color.fill(&raw)
         return raw
     }
 }

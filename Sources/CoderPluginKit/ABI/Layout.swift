@@ -1,20 +1,21 @@
 internal import CCoderPlugin
 internal import ImageModel
 
-/// The bytes that minor 0 froze for structs that the kit reads; nothing shorter was ever legal.
+/// The bytes that 1.0 froze for structs that the kit reads; a shorter struct was never legal.
 ///
 /// - Source: `CCoderPlugin/layout.c`.
 enum FirstSize {
     static let host = 40
-    static let services = 64
-    static let limits = 88
+    static let services = 80
+    static let limits = 96
     static let options = 24
     static let option = 56
-    static let source = 56
+    static let source = 64
     static let sink = 32
     static let surface = 48
     static let decodeRequest = 40
-    static let imageInfo = 80
+    static let rewriteRequest = 56
+    static let imageInfo = 176
     static let frameInfo = 48
     static let blob = 32
 }
@@ -71,14 +72,6 @@ extension UInt32 {
     mutating func set(_ flag: UInt32, if condition: Bool) {
         if condition { self |= flag }
     }
-}
-
-/// Refuses a flags word with a bit that must be understood and is not.
-///
-/// - Throws: `.unsupportedFeature`.
-func checkFlags(_ flags: UInt32, of place: String) throws(CoderError) {
-    // The lower half holds hints; no bit of the upper half is defined up to minor 1.
-    if flags >> 16 != 0 { throw .unsupported("a flag of the host's \(place)") }
 }
 
 /// A constant of the contract at an address of its own, for the life of the process.

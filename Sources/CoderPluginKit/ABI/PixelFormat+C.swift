@@ -4,7 +4,8 @@ internal import ImageModel
 extension PixelFormat {
     /// Reads a format of the contract; nil when it is none this version knows.
     init?(_ raw: cpi_pixel_format) {
-        guard let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
+        guard raw.count == 0, raw.layout == CPI_LAYOUT_INTERLEAVED, raw.reserved == 0,
+            let channels = Channels(rawValue: raw.channels), let numeric = Numeric(rawValue: raw.numeric),
             let alpha = Alpha(rawValue: raw.alpha), channels.hasAlpha == (alpha != .none)
         else { return nil }
         self.init(channels, bits: Int(raw.bits), numeric: numeric, alpha: alpha)
@@ -14,7 +15,7 @@ extension PixelFormat {
     var raw: cpi_pixel_format {
         cpi_pixel_format(
             channels: channels.rawValue, numeric: numeric.rawValue, bits: UInt8(bits), alpha: alpha.rawValue,
-            reserved: 0)
+            count: 0, layout: CPI_LAYOUT_INTERLEAVED, reserved: 0)
     }
 
     /// The format as a decoder offers it or an encoder takes it; rows may begin anywhere.

@@ -13,6 +13,7 @@ extension DecodeLimits {
         maxPixels = Int(clamping: raw.max_pixels)
         maxFrames = Int(raw.max_frames)
         maxTotalPixels = Int(clamping: raw.max_total_pixels)
+        maxSourcePixels = Int(clamping: raw.max_source_pixels)
         maxInputBytes = Int(clamping: raw.max_input_bytes)
         maxOutputBytes = Int(clamping: raw.max_output_bytes)
         maxDecodedBytes = Int(clamping: raw.max_total_alloc)
@@ -48,7 +49,6 @@ extension CoderOptions {
     }
 
     private mutating func add(_ raw: cpi_option, _ known: Set<String>?) throws(CoderError) {
-        try checkFlags(unsafe raw.flags, of: "option")
         if unsafe isNull(raw.key) { throw CoderError(.misuse, "the host passed an option without a key") }
         let key = unsafe String(cString: raw.key)
         // Keys without a dot mean the same to every coder; one that has no use for such a meaning goes without.
@@ -77,11 +77,11 @@ extension CoderOptions {
 extension MetadataBlob {
     /// Reads metadata that a host hands to an encoder.
     ///
-    /// - Throws: `.misuse`, and `.unsupportedFeature` for a kind that is not known.
+    /// - Throws: `.misuse`, and `.refused` for a kind that is not known.
     @unsafe
     init(_ pointer: UnsafePointer<cpi_blob>) throws(CoderError) {
         let raw = unsafe try copyIn(pointer, least: FirstSize.blob)
-        guard let kind = unsafe Kind(rawValue: raw.kind) else { throw .unsupported("this kind of metadata") }
+        guard let kind = unsafe Kind(rawValue: raw.kind) else { throw .refused("this kind of metadata is not known") }
         let key = unsafe raw.key.map { unsafe String(cString: $0) }
         self.init(kind, unsafe try copyBytes(raw.bytes, raw.length), key: key)
     }

@@ -10,6 +10,7 @@ extension CoderError {
         case .corrupt: CPI_CORRUPT
         case .truncated: CPI_TRUNCATED
         case .needsInput: CPI_NEED_INPUT
+        case .refused: CPI_REFUSED
         case .limitExceeded: CPI_LIMIT
         case .invalidArgument: CPI_INVALID_ARGUMENT
         case .misuse: CPI_MISUSE
@@ -25,7 +26,8 @@ extension CoderError {
     /// The error that a status of one of the host's callbacks stands for; nil when it is no failure.
     init?(callback status: cpi_status) {
         switch status {
-        case CPI_OK, CPI_END, CPI_NEED_INPUT, CPI_PARTIAL: return nil
+        case CPI_OK, CPI_END, CPI_PARTIAL: return nil
+        case CPI_NEED_INPUT: self = .needsInput
         case CPI_NOT_MINE: self = .notMine()
         case CPI_UNSUPPORTED: self.init(.unsupportedFeature, "the host does not support this")
         case CPI_CORRUPT: self.init(.corrupt, "the host calls the data damaged")
@@ -83,7 +85,7 @@ enum LimitName {
     private static let ids: [(name: String, id: UInt32)] = [
         ("width", CPI_LIMIT_WIDTH), ("side", CPI_LIMIT_WIDTH), ("height", CPI_LIMIT_HEIGHT),
         ("pixels", CPI_LIMIT_PIXELS), ("frames", CPI_LIMIT_FRAMES),
-        ("total", CPI_LIMIT_TOTAL_PIXELS), ("totalpixels", CPI_LIMIT_TOTAL_PIXELS),
+        ("sourcepixels", CPI_LIMIT_SOURCE_PIXELS), ("total", CPI_LIMIT_TOTAL_PIXELS), ("totalpixels", CPI_LIMIT_TOTAL_PIXELS),
         ("alloc", CPI_LIMIT_ALLOC), ("allocation", CPI_LIMIT_ALLOC), ("totalalloc", CPI_LIMIT_TOTAL_ALLOC),
         ("decodedbytes", CPI_LIMIT_TOTAL_ALLOC), ("memory", CPI_LIMIT_TOTAL_ALLOC),
         ("metadatabytes", CPI_LIMIT_METADATA_BYTES), ("metadata", CPI_LIMIT_METADATA_BYTES),

@@ -28,7 +28,6 @@ public import ImageModel
     @unsafe
     init(_ surface: UnsafePointer<cpi_surface>) throws(CoderError) {
         let raw = unsafe try copyIn(surface, least: FirstSize.surface)
-        try checkFlags(unsafe raw.flags, of: "surface")
         let size = unsafe PixelSize(Int(raw.width), Int(raw.height))
         guard let start = unsafe raw.pixels,
             let format = unsafe PixelFormat(raw.format), !size.isEmpty,

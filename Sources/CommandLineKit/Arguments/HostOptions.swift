@@ -158,7 +158,7 @@ extension ParsedArguments {
     }
 
     package static let limitNames: [(name: String, path: any WritableKeyPath<DecodeLimits, Int> & Sendable)] = [
-        ("side", \.maxSide), ("pixels", \.maxPixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
+        ("side", \.maxSide), ("pixels", \.maxPixels), ("source-pixels", \.maxSourcePixels), ("frames", \.maxFrames), ("total", \.maxTotalPixels),
         ("input", \.maxInputBytes), ("output", \.maxOutputBytes), ("memory", \.maxDecodedBytes),
         ("metadata", \.maxMetadataBytes), ("all-metadata", \.maxTotalMetadataBytes), ("ratio", \.maxRatio),
         ("scans", \.maxScans), ("nesting", \.maxNesting), ("threads", \.maxThreads), ("time", \.maxMilliseconds),

@@ -1,6 +1,6 @@
-package import ImageModel
+import ImageModel
 
-/// Colours as the chunks gAMA and cHRM of PNG tell them.
+/// Colors that a gamma and primaries describe, as the chunks gAMA and cHRM of PNG do.
 public struct CalibratedColor: Sendable, Hashable {
     /// The exponent of the encoder.
     /// - Units: 1/100 000.
@@ -34,21 +34,13 @@ public struct CalibratedColor: Sendable, Hashable {
         if points == nil, isNear(gamma, Self.sRGB.gamma, Self.gammaTolerance) { return nil }
     }
 
-    /// Reads the blobs that the PNG coder hands out under the names of the chunks.
-    init?(metadata: [MetadataBlob]) {
-        func numbers(_ key: String, _ count: Int) -> [UInt32]? {
-            guard let blob = metadata.first(where: { $0.kind == .raw && $0.key == key }), blob.bytes.count == 4 * count
-            else { return nil }
-            return (0..<count).map { index in
-                blob.bytes[4 * index..<4 * index + 4].reduce(0) { $0 << 8 | UInt32($1) }
-            }
+    /// Nil where the file states neither a usable gamma nor one other than that of sRGB.
+    init?(_ color: ColorDescription) {
+        let points = color.primaries.map {
+            [$0.whiteX, $0.whiteY, $0.redX, $0.redY, $0.greenX, $0.greenY, $0.blueX, $0.blueY]
         }
-        self.init(gamma: numbers("gAMA", 1)?[0], chromaticities: numbers("cHRM", 8))
-    }
-
-    /// Whether a blob is one of those that tell such colours.
-    package static func isTold(by blob: MetadataBlob) -> Bool {
-        blob.kind == .raw && (blob.key == "gAMA" || blob.key == "cHRM")
+        // Primaries outside of the first quadrant are imaginary: no display has them.
+        self.init(gamma: color.gamma, chromaticities: points?.map { UInt32(clamping: $0) })
     }
 
     private static func space(_ points: [UInt32]) -> Chromaticities {

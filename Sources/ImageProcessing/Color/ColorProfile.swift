@@ -10,13 +10,13 @@ public enum ColorProfile: Sendable, Hashable {
     case codePoints(CodePoints)
     /// An ICC profile, not yet looked at.
     case icc([UInt8])
-    /// The exponent and the primaries of a PNG.
+    /// An exponent with or without primaries.
     case calibrated(CalibratedColor)
 
     /// What a file says about its pixels.
     ///
-    /// Code points where they are preferred (cICP in PNG), then the profile, then code points (sRGB in PNG), then gAMA with
-    /// cHRM; that is the order of PNG (3rd edition, 4.3), and other formats have fewer of them. Unspecified code points say
+    /// Code points where they are preferred (cICP in PNG), then the profile, then code points (sRGB in PNG), then gamma
+    /// with primaries; that is the order of PNG (3rd edition, 4.3), and other formats have fewer of them. Unspecified code points say
     /// nothing, and inks have no code points.
     public init(of info: ImageInfo, metadata: [MetadataBlob]) {
         let points = info.nativeFormat.channels == .cmyk ? nil : info.color.codePoints.flatMap(Self.init(points:))
@@ -26,7 +26,7 @@ public enum ColorProfile: Sendable, Hashable {
             self = .icc(profile.bytes)
         } else if let points {
             self = points
-        } else if info.nativeFormat.channels != .cmyk, let calibrated = CalibratedColor(metadata: metadata) {
+        } else if info.nativeFormat.channels != .cmyk, let calibrated = CalibratedColor(info.color) {
             self = .calibrated(calibrated)
         } else {
             self = .assumed

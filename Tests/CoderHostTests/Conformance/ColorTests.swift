@@ -10,9 +10,7 @@ import Testing
         var image = try DecodedImage.made(24, 16, .rgb8) { x, y, channel in UInt8((x * 9 + y * 5 + channel * 60) % 256)
         }
         image.info.color.codePoints = points
-        if let gamma {
-            image.metadata = [MetadataBlob(.raw, [24, 16, 8, 0].map { UInt8(gamma >> $0 & 255) }, key: "gAMA")]
-        }
+        image.info.color.gamma = gamma
         return image
     }
 

@@ -219,7 +219,7 @@ private final class ThumbnailedCoder: ImageCoder {
         init(_ small: PixelSize) { self.small = small }
 
         func readHeader() -> ImageInfo {
-            ImageInfo(size: PixelSize(100, 75), nativeFormat: .rgb8, thumbnailCount: 1)
+            ImageInfo(size: PixelSize(100, 75), nativeFormat: .rgb8, hasItems: true)
         }
         func pixelFormats() -> [PixelFormat] { [.rgb8] }
         func nextFrame() -> FrameInfo? {

@@ -8,7 +8,7 @@ struct SessionAccount: Equatable {
     var info: ImageInfo?
     var formats: [PixelFormat] = []
     var metadata: [MetadataBlob] = []
-    var reducedSizes: [PixelSize] = []
+    var scaledSizes: [PixelSize] = []
     var frames: [FrameInfo] = []
     var digests: [String] = []
     var thumbnails: [ImageInfo] = []
@@ -26,7 +26,7 @@ struct SessionAccount: Equatable {
                 metadata = try session.metadata()
                 thumbnails = try session.thumbnails()
                 for side in [1, 7, 20] {
-                    reducedSizes.append(try session.sequence.decoder().reducedSize(atLeast: PixelSize(side, side)))
+                    scaledSizes.append(try session.sequence.decoder().scaledSize(atLeast: PixelSize(side, side)))
                 }
                 if case .failure(let error) = session.findFrames() { problems.append(error) }
                 frames = session.knownFrames

@@ -104,7 +104,7 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
 
     deinit { unsafe bytes.deallocate() }
 
-    func lend(size: Int = 56) -> Lent<cpi_source> {
+    func lend(size: Int = 64) -> Lent<cpi_source> {
         if let lentSource = unsafe lentSource { return unsafe lentSource }
         let lent = unsafe Lent(
             cpi_source(
@@ -123,7 +123,7 @@ let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
                     for at in min(Int(offset), end)..<end { unsafe buffer[at - Int(offset)] = source.bytes[at] }
                     unsafe copied.pointee = UInt64(max(0, end - Int(offset)))
                     return CPI_OK
-                }),
+                }, ending: nil),
             size: size)
         unsafe lentSource = lent
         return unsafe lent

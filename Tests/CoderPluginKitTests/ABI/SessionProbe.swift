@@ -11,7 +11,7 @@ import ImageModel
 
     init(_ width: Int, _ height: Int, channels: UInt8 = CPI_CHANNELS_GRAY, bytesPerPixel: Int = 1) {
         size = PixelSize(width, height)
-        format = cpi_pixel_format(channels: channels, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: 0, reserved: 0)
+        format = cpi_pixel_format(channels: channels, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: 0, count: 0, layout: 0, reserved: 0)
         stride = width * bytesPerPixel + Self.margin
         unsafe memory = .allocate(capacity: max(1, stride * height))
         unsafe memory.initialize(repeating: 0xEE)
@@ -74,7 +74,7 @@ import ImageModel
     var tableSize: Int { Int(api.size) }
     private var session: OpaquePointer { unsafe decoder! }
 
-    func setSource(_ source: FakeSource, size: Int = 56) -> cpi_status {
+    func setSource(_ source: FakeSource, size: Int = 64) -> cpi_status {
         sources.append(source)
         return unsafe api.set_source(session, source.lend(size: size).pointer, error.pointer)
     }
@@ -94,7 +94,7 @@ import ImageModel
     func seek(_ index: inout UInt32) -> cpi_status { unsafe api.seek_frame!(session, &index, error.pointer) }
 
     func reduce(_ width: inout UInt32, _ height: inout UInt32) -> cpi_status {
-        unsafe api.reduced_size!(session, &width, &height, error.pointer)
+        unsafe api.scaled_size!(session, &width, &height, error.pointer)
     }
 
     /// Decodes; the surface lacks `missing` bytes, and both structs may be shorter or longer than this version's.
@@ -106,7 +106,7 @@ import ImageModel
         let request = unsafe Lent(
             cpi_decode_request(
                 size: 0, flags: flags, surface: surface.pointer, region: region,
-                reduced_width: UInt32(reduced.width), reduced_height: UInt32(reduced.height)),
+                scaled_width: UInt32(reduced.width), scaled_height: UInt32(reduced.height)),
             size: requestSize)
         return unsafe withExtendedLifetime(surface) { unsafe api.decode(session, request.pointer, error.pointer) }
     }
@@ -128,22 +128,20 @@ import ImageModel
 
     func knows(_ id: String) -> Bool { unsafe api.get!(session, id) != nil }
 
-    /// The thumbnail table, checked as a host checks it.
-    private var thumbnails: UnsafePointer<cpi_thumbnail_api>? {
-        guard let table = unsafe api.get!(session, CPI_EXT_THUMBNAIL)?.assumingMemoryBound(to: cpi_thumbnail_api.self),
-            unsafe table.pointee.table.tag == 0xc516_7206_c011_6e46, unsafe table.pointee.table.rev == 1,
-            unsafe table.pointee.table.size == 32
+    /// The table of items, checked as a host checks it.
+    private var items: UnsafePointer<cpi_items_api>? {
+        guard let table = unsafe api.get!(session, CPI_EXT_ITEMS)?.assumingMemoryBound(to: cpi_items_api.self),
+            unsafe table.pointee.table.tag == CPI_EXT_ITEMS_TAG, unsafe table.pointee.table.rev == 1,
+            unsafe table.pointee.table.size == MemoryLayout<cpi_items_api>.size
         else { return nil }
         return unsafe table
     }
 
-    func thumbnail(_ index: UInt32, _ info: Lent<cpi_image_info>) -> cpi_status? {
-        unsafe thumbnails?.pointee.info(session, index, info.pointer, error.pointer)
+    func describe(_ index: UInt32, _ item: Lent<cpi_item>, _ info: Lent<cpi_image_info>) -> cpi_status? {
+        unsafe items?.pointee.describe(session, index, item.pointer, info.pointer, error.pointer)
     }
 
-    func decodeThumbnail(_ index: UInt32, _ canvas: Canvas) -> cpi_status? {
-        unsafe thumbnails?.pointee.decode(session, index, canvas.lend().pointer, error.pointer)
-    }
+    func select(_ index: UInt32) -> cpi_status? { unsafe items?.pointee.select(session, index, error.pointer) }
 
     /// Calls one function of the table, by its place in it, with NULL wherever a pointer goes in.
     func callWithNull(_ function: Int, session hasSession: Bool = true) -> cpi_status {
@@ -154,7 +152,7 @@ import ImageModel
         case 1: unsafe api.read_header(session, null(), error)
         case 2: unsafe api.blob!(session, 0, null(), error)
         case 3: unsafe api.offer!(session, 0, null(), error)
-        case 4: unsafe api.reduced_size!(session, null(), null(), error)
+        case 4: unsafe api.scaled_size!(session, null(), null(), error)
         case 5: unsafe api.next_frame(session, null(), error)
         case 6: unsafe api.seek_frame!(session, null(), error)
         case 7: unsafe api.decode(session, null(), error)
@@ -166,7 +164,7 @@ import ImageModel
     func closeNull() { unsafe api.close(null()) }
 
     /// Looks up NULL without and with a session.
-    var knowsNull: Bool { unsafe api.get!(null(), CPI_EXT_THUMBNAIL) != nil || api.get!(session, null()) != nil }
+    var knowsNull: Bool { unsafe api.get!(null(), CPI_EXT_ITEMS) != nil || api.get!(session, null()) != nil }
 
     /// Opens with NULL for one of the arguments.
     static func openStatusesWithNull() -> [cpi_status] {
@@ -208,7 +206,8 @@ import ImageModel
         var info = cpi_image_info()
         (info.width, info.height, info.flags) = (width, height, flags)
         info.native = cpi_pixel_format(
-            channels: CPI_CHANNELS_GRAY, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_NONE, reserved: 0)
+            channels: CPI_CHANNELS_GRAY, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_NONE,
+            count: 0, layout: 0, reserved: 0)
         return Lent(info)
     }
 

@@ -25,8 +25,8 @@ struct Surface {
 }
 
 extension cpi_pixel_format {
-    static let rgb8 = cpi_pixel_format(channels: 3, numeric: 1, bits: 8, alpha: 0, reserved: 0)
-    static let rgba8 = cpi_pixel_format(channels: 4, numeric: 1, bits: 8, alpha: 1, reserved: 0)
+    static let rgb8 = cpi_pixel_format(channels: 3, numeric: 1, bits: 8, alpha: 0, count: 0, layout: 0, reserved: 0)
+    static let rgba8 = cpi_pixel_format(channels: 4, numeric: 1, bits: 8, alpha: 1, count: 0, layout: 0, reserved: 0)
 }
 
 /// An option as it travels.
@@ -95,7 +95,6 @@ extension SealedWorker {
         var statuses = [try openEncoder(options).status]
         var info = cpi_image_info()
         info.size = UInt32(MemoryLayout<cpi_image_info>.size)
-        info.color.size = UInt32(MemoryLayout<cpi_color>.size)
         (info.width, info.height) = (surface.wire.width, surface.wire.height)
         info.bit_depth = UInt32(surface.wire.format.bits)
         info.frame_count = 1

@@ -171,7 +171,7 @@ static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error
 
 static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
     (void)d;
-    info->flags       = HAS_FRAME(1) ? CPI_IMAGE_ANIMATED : CPI_IMAGE_FRAME_COUNT_KNOWN;
+    info->flags       = HAS_FRAME(1) ? CPI_IMAGE_ANIMATED : 0;
     info->width       = WIDTH;
     info->height      = HEIGHT;
     info->bit_depth   = 8;
@@ -211,9 +211,7 @@ static const cpi_decoder_api decoder_api = {
     .size = DECODER_SIZE, .open = open_decoder, .close = close_decoder, .set_source = set_source,
     .read_header = read_header, .blob = BLOB, .offer = OFFER, .next_frame = next_frame, .decode = decode,
     .get = extension_of_decoder,
-#if CPI_TARGET_MINOR >= 1
     .dirty = DIRTY,
-#endif
 };
 static const cpi_coder the_coder = {.size = CODER_SIZE, .roles = CPI_CODER_DECODE, .id = CODER_ID,
                                     .decoder = &decoder_api};

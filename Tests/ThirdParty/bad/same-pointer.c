@@ -4,4 +4,4 @@ static const cpi_table wrong_table;
 #define EXTENSION (&wrong_table)
 #include "plugin.h"
 
-static const cpi_table wrong_table = {sizeof(cpi_thumbnail_api), 1, UINT64_C(0x9d033f268937f39e) /* "wrong/1" */};
+static const cpi_table wrong_table = {sizeof(cpi_items_api), 1, UINT64_C(0x9d033f268937f39e) /* "wrong/1" */};

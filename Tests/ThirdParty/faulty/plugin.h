@@ -32,7 +32,7 @@
 #define SIGNATURE "666c7421"
 #endif
 CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin\", \"version\": \"" MANIFEST_VERSION "\" },"
-    " \"abi\": { \"major\": 1, \"minor_built\": 1, \"minor_needed\": 0 }, \"concurrency\": \"any\","
+    " \"abi\": { \"major\": 1, \"minor_built\": 0, \"minor_needed\": 0 }, \"concurrency\": \"any\","
     " \"isolation\": { \"threads\": " MANIFEST_THREADS " }, \"coders\": [ { \"id\": \"org.example.faulty\","
     " \"roles\": [\"decode\", \"encode\"" MANIFEST_ROLES "], \"metadata\": [" MANIFEST_METADATA "],"
     " \"formats\": [ { \"id\": \"faulty\", \"extensions\": [\"flt\"],"
@@ -256,10 +256,10 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     if (d->channels != 3 && d->channels != 4) return fail(&d->base, error, CPI_CORRUPT, "neither 3 nor 4 channels");
     if ((status = check_size(d, error)) != CPI_OK) return status;
     const cpi_image_info mine = {
-        .size = sizeof mine, .flags = CPI_IMAGE_FRAME_COUNT_KNOWN | (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0)
+        .size = sizeof mine, .flags = (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0)
             | (FRAMES > 1 ? CPI_IMAGE_ANIMATED : 0),
         .width = d->width, .height = d->height, .bit_depth = 8, .frame_count = FRAMES,
-        .native = d->channels == 4 ? rgba : rgb, .color = {.size = sizeof mine.color},
+        .native = d->channels == 4 ? rgba : rgb,
     };
     copy_struct(info, &mine);
     d->base.state = HEADER;
@@ -293,8 +293,8 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
         || surface->format.channels != (d->channels == 4 ? rgba : rgb).channels || surface->stride < bytes
         || surface->byte_count < (d->height - 1) * surface->stride + bytes)
         return fail(&d->base, error, CPI_MISUSE, "the surface has not the picture's shape");
-    if (request->region.width || request->region.height || request->reduced_width || request->reduced_height)
-        return fail(&d->base, error, CPI_UNSUPPORTED, "only whole pictures are decoded");
+    if (request->region.width || request->region.height || request->scaled_width || request->scaled_height)
+        return fail(NULL, error, CPI_REFUSED, "only whole images are decoded");
     ON_DECODE
     for (; d->rows_done < d->height; d->rows_done++) {
         uint32_t y   = d->rows_done;

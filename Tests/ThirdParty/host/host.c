@@ -156,7 +156,6 @@ static cpi_status encode_with(const cpi_encoder_api *api, cpi_encoder *encoder, 
     const uint32_t width = (uint32_t)atoi(words[0]), height = (uint32_t)atoi(words[1]), channels = (uint32_t)atoi(words[2]);
     const cpi_sink sink = {.size = sizeof sink, .write = write_out};
     cpi_image_info info = {.size = sizeof info, .width = width, .height = height, .bit_depth = 8, .frame_count = 1};
-    info.color.size     = sizeof info.color;
     info.native = (cpi_pixel_format){channels == 3 ? CPI_CHANNELS_RGB : CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8,
                                      channels == 3 ? CPI_ALPHA_NONE : CPI_ALPHA_STRAIGHT, 0};
     cpi_format_offer offer  = {.size = sizeof offer};

@@ -312,14 +312,14 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
 
     cpi_image_info mine = {
         .size        = sizeof mine,
-        .flags       = CPI_IMAGE_FRAME_COUNT_KNOWN | (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0),
+        .flags       = (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0),
         .width       = d->width,
         .height      = d->height,
         .bit_depth   = 8,
         .frame_count = 1,
         .native      = d->channels == 4 ? rgba : rgb,
         /* H.273: primaries of BT.709; transfer of sRGB or linear; no matrix, as the samples are RGB. */
-        .color = {.size = sizeof mine.color, .flags = CPI_COLOR_HAS_CICP, .primaries = 1,
+        .color = {.flags = CPI_COLOR_HAS_CICP, .primaries = 1,
                   .transfer = d->linear ? 8 : 13, .matrix = 0, .full_range = 1},
     };
     copy_struct(info, &mine);
@@ -459,8 +459,8 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     const cpi_rect     part    = request->region;
     if (demands_more(request->flags)) return fail(s, error, CPI_UNSUPPORTED, "the request has an unknown flag");
     if (part.x || part.y || !whole(part.width, d->width) || !whole(part.height, d->height)
-        || !whole(request->reduced_width, d->width) || !whole(request->reduced_height, d->height))
-        return fail(s, error, CPI_UNSUPPORTED, "only whole pictures are decoded");
+        || !whole(request->scaled_width, d->width) || !whole(request->scaled_height, d->height))
+        return refuse(error, CPI_REFUSED, "only whole images are decoded");
     if (d->channels == 4 ? !same_format(surface->format, rgba)
                          : !same_format(surface->format, rgb) && !same_format(surface->format, opaque))
         return fail(s, error, CPI_MISUSE, "the surface has a format that was not offered");
@@ -473,13 +473,11 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
 /* This coder has no extension, so every id is unknown to it. */
 static const void *get_from_decoder(cpi_decoder *d, const char *id) { return (void)d, (void)id, NULL; }
 
-#if CPI_TARGET_MINOR >= 1
 static cpi_status dirty(cpi_decoder *d, cpi_rect *rect, cpi_error *error) {
     cpi_status status = enter(&d->base, FRAME | DECODED, error);
     if (status == CPI_OK) *rect = d->dirty;
     return status;
 }
-#endif
 
 static const cpi_decoder_api decoder_api = {
     .size        = sizeof(cpi_decoder_api),
@@ -492,9 +490,7 @@ static const cpi_decoder_api decoder_api = {
     .seek_frame  = seek_frame,
     .decode      = decode,
     .get         = get_from_decoder,
-#if CPI_TARGET_MINOR >= 1
     .dirty = dirty,
-#endif
 };
 
 /* ---- encoding --------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,17 @@
  * extension.h - optional abilities, looked up by string id "vendor.name/revision".
  *
  * Every table begins with a cpi_table that identifies it. The reader refuses a table whose tag is not the hash of the
- * id it asked for, so a plugin that answers every id with the same pointer is caught at once.
- * A draft has its final id from the start; only the revision ever grows.
+ * id it asked for, so a plugin that returns the same pointer for every id is detected at once. A table may be shorter
+ * than the reader's: the missing functions are NULL. A draft has its final id from the start; only the revision ever
+ * grows.
+ *
+ *   id                              looked up with         table                      header
+ *   "coderhost.items/1"             cpi_decoder_api.get    cpi_items_api              items.h
+ *   "coderhost.thumbnail-encode/1"  cpi_encoder_api.get    cpi_thumbnail_encode_api   items.h
+ *   "coderhost.encode-rows/1"       cpi_encoder_api.get    cpi_encode_rows_api        rows.h
+ *   "coderhost.parallel/1"          cpi_host.get           cpi_parallel_api           parallel.h
+ *   "coderhost.rewrite/1"           cpi_plugin.get         cpi_rewrite_api            rewrite.h
+ *   "coderhost.transcode/1"         cpi_plugin.get         cpi_transcode_api          rewrite.h
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,42 +37,5 @@ static inline uint64_t cpi_tag(const char *CPI_NONNULL id) {
     }
     return hash;
 }
-
-/*
- * Embedded thumbnails, looked up with cpi_decoder_api.get. Their size is the file's word and need not have the
- * picture's aspect; whoever uses one checks it.
- */
-#define CPI_EXT_THUMBNAIL     "coderhost.thumbnail/1"
-#define CPI_EXT_THUMBNAIL_TAG ((uint64_t)0xc5167206c0116e46)
-
-typedef struct cpi_thumbnail_api {
-    cpi_table table;
-
-    /* Tells the facts of thumbnail number `index`, from 0. CPI_END behind the last.
-       [host - header and later - session thread] */
-    cpi_status (*CPI_NONNULL info)(cpi_decoder *CPI_NONNULL decoder, uint32_t index, cpi_image_info *CPI_NONNULL info,
-                                   cpi_error *CPI_NONNULL error);
-
-    /* Decodes thumbnail number `index` in its native format. [host - header and later - session thread, may block] */
-    cpi_status (*CPI_NONNULL decode)(cpi_decoder *CPI_NONNULL decoder, uint32_t index,
-                                     const cpi_surface *CPI_NONNULL surface, cpi_error *CPI_NONNULL error);
-} cpi_thumbnail_api;
-
-/*
- * Thumbnails to embed, looked up with cpi_encoder_api.get. The host makes them; a coder that scales by itself need not
- * have this.
- */
-#define CPI_EXT_THUMBNAIL_ENCODE     "coderhost.thumbnail-encode/1"
-#define CPI_EXT_THUMBNAIL_ENCODE_TAG ((uint64_t)0x1d71351a85f403bf)
-
-typedef struct cpi_thumbnail_encode_api {
-    cpi_table table;
-
-    /* Hands over a small version of the picture, GRAY8 or RGB8, turned as the frame will be; the pixels are valid only
-       during the call. A second one may replace the first. CPI_UNSUPPORTED is no failure, as with add_blob: there will
-       be no thumbnail, and the session goes on. [host - begun, before the first frame - session thread, may block] */
-    cpi_status (*CPI_NONNULL add)(cpi_encoder *CPI_NONNULL encoder, const cpi_surface *CPI_NONNULL surface,
-                                  cpi_error *CPI_NONNULL error);
-} cpi_thumbnail_encode_api;
 
 #endif

@@ -2,9 +2,9 @@
  * manifest.h - who a plugin is, readable without running it.
  *
  * The manifest is one UTF-8 JSON object, at most 64 KiB, in an ELF note (owner "CoderHost", type 0x43504931, section
- * .note.coderhost). The host reads it from the file with a few small reads. There is exactly one in a file, and what the
- * running plugin reports must equal it. NUL bytes behind the object belong to the note and not to the text; the macro
- * below counts the one of its literal, because a note's size has to reach into the last four bytes of its struct.
+ * .note.coderhost). The host reads it from the file with a few small reads. There is exactly one in a file, and what
+ * the running plugin reports must equal it. NUL bytes behind the object belong to the note and not to the text; the
+ * macro below counts the one of its literal, because a note's size has to reach into the last four bytes of its struct.
  *
  *     CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { ... }, \"abi\": { ... }, \"coders\": [ ... ] }");
  *
@@ -12,7 +12,7 @@
  *
  *     { "schema": 1,
  *       "plugin": { "id": "org.example.qoi-plugin", "version": "1.0.0", "name": "QOI", "license": "MIT" },
- *       "abi": { "major": 1, "minor_built": 1, "minor_needed": 0 },
+ *       "abi": { "major": 1, "minor_built": 0, "minor_needed": 0 },
  *       "coders": [ { "id": "org.example.qoi", "roles": ["decode", "encode"],
  *                     "formats": [ { "id": "qoi", "mime": ["image/qoi"], "extensions": ["qoi"],
  *                                    "signatures": [ { "all": [ { "at": 0, "bytes": "716f6966" } ] } ] } ] } ] }

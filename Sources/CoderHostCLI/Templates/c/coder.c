@@ -232,14 +232,13 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
 
     const cpi_image_info mine = {
         .size        = sizeof mine,
-        .flags       = CPI_IMAGE_FRAME_COUNT_KNOWN | CPI_IMAGE_HAS_ALPHA,
+        .flags       = CPI_IMAGE_HAS_ALPHA,
         .width       = d->width,
         .height      = d->height,
         .bit_depth   = 8,
         .frame_count = 1,
         .native      = rgba,
         /* No flag: the format does not say what its colours mean. */
-        .color = {.size = sizeof mine.color},
     };
     copy_struct(info, &mine);
     s->state = HEADER;
@@ -316,7 +315,7 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     const cpi_rect part = request->region;
     if (demands_more(request->flags)) return fail(s, error, CPI_UNSUPPORTED, "the request has an unknown flag");
     if (part.x || part.y || !is_whole(part.width, d->width) || !is_whole(part.height, d->height)
-        || !is_whole(request->reduced_width, d->width) || !is_whole(request->reduced_height, d->height))
+        || !is_whole(request->scaled_width, d->width) || !is_whole(request->scaled_height, d->height))
         return fail(s, error, CPI_UNSUPPORTED, "only whole pictures are decoded");
     if (!is_agreed(request->surface, d->width, d->height))
         return fail(s, error, CPI_MISUSE, "the surface is not what was agreed");

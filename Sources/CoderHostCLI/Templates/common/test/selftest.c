@@ -94,11 +94,10 @@ static void encode_picture(void) {
     cpi_error              error = {.size = sizeof error};
     cpi_format_offer       offer = {.size = sizeof offer};
     cpi_frame_info         frame = {.size = sizeof frame, .rect = {0, 0, WIDTH, HEIGHT}};
-    cpi_image_info         info = {.size = sizeof info, .flags = CPI_IMAGE_HAS_ALPHA | CPI_IMAGE_FRAME_COUNT_KNOWN,
+    cpi_image_info         info = {.size = sizeof info, .flags = CPI_IMAGE_HAS_ALPHA,
                                    .width = WIDTH, .height = HEIGHT, .bit_depth = 8, .frame_count = 1};
     cpi_encoder           *e = NULL;
     info.native              = (cpi_pixel_format){CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0};
-    info.color.size          = sizeof info.color;
     check(api->open(coder, &services, &limits, NULL, &e, &error) == CPI_OK, "an encoder opens");
     check(api->accept(e, &info, 0, &offer, &error) == CPI_OK, "an encoder takes a pixel format");
     check(memcmp(&offer.format, &info.native, sizeof offer.format) == 0, "this test knows RGBA of 8 bits only");

@@ -1,17 +1,18 @@
-//! The contract of `coder_plugin.h`, minor 1.1, as far as this plugin uses it.
+//! The contract of `coder_plugin.h`, minor 1.0, as far as this plugin uses it.
 //!
 //! Sizes and offsets are those of the header on every machine with 64 bits; the compiler holds them against each other.
 #![allow(dead_code)]
 
 use std::ffi::{c_char, c_void};
 
-pub const TARGET_MINOR: u32 = 1;
+pub const TARGET_MINOR: u32 = 0;
 
 pub type Status = i32;
 pub const OK: Status = 0;
 pub const END: Status = 1;
 pub const NEED_INPUT: Status = 2;
 pub const PARTIAL: Status = 3;
+pub const REFUSED: Status = 4;
 pub const NOT_MINE: Status = -1;
 pub const UNSUPPORTED: Status = -2;
 pub const CORRUPT: Status = -3;
@@ -28,14 +29,13 @@ pub const TRUNCATED: Status = -12;
 pub const LIMIT_WIDTH: u32 = 1;
 pub const LIMIT_HEIGHT: u32 = 2;
 pub const LIMIT_PIXELS: u32 = 3;
-pub const LIMIT_OUTPUT_BYTES: u32 = 10;
+pub const LIMIT_OUTPUT_BYTES: u32 = 11;
 
 pub const CHANNELS_RGBA: u8 = 4;
 pub const NUMERIC_UNORM: u8 = 1;
 pub const ALPHA_STRAIGHT: u8 = 1;
 
 pub const IMAGE_HAS_ALPHA: u32 = 0x01;
-pub const IMAGE_FRAME_COUNT_KNOWN: u32 = 0x02;
 pub const FRAME_INDEPENDENT: u32 = 0x01;
 pub const FRAME_HAS_ALPHA: u32 = 0x02;
 pub const DECODE_WANT_PARTIAL: u32 = 0x01;
@@ -87,7 +87,9 @@ contract!(#[derive(PartialEq)] PixelFormat, 8, {
     numeric: u8 = 1,
     bits: u8 = 2,
     alpha: u8 = 3,
-    reserved: u32 = 4,
+    count: u16 = 4,
+    layout: u8 = 6,
+    reserved: u8 = 7,
 });
 
 contract!(Surface, 48, {
@@ -102,16 +104,32 @@ contract!(Surface, 48, {
 });
 
 contract!(Color, 16, {
-    size: u32 = 0,
-    flags: u32 = 4,
-    primaries: u8 = 8,
-    transfer: u8 = 9,
-    matrix: u8 = 10,
-    full_range: u8 = 11,
-    reserved: u32 = 12,
+    flags: u32 = 0,
+    primaries: u8 = 4,
+    transfer: u8 = 5,
+    matrix: u8 = 6,
+    full_range: u8 = 7,
+    reserved: [u32; 2] = 8,
 });
 
-contract!(ImageInfo, 88, {
+contract!(Chromaticities, 32, {
+    red_x: i32 = 0,
+    red_y: i32 = 4,
+    green_x: i32 = 8,
+    green_y: i32 = 12,
+    blue_x: i32 = 16,
+    blue_y: i32 = 20,
+    white_x: i32 = 24,
+    white_y: i32 = 28,
+});
+
+contract!(Mastering, 40, {
+    colors: Chromaticities = 0,
+    max_luminance: u32 = 32,
+    min_luminance: u32 = 36,
+});
+
+contract!(ImageInfo, 176, {
     size: u32 = 0,
     flags: u32 = 4,
     width: u32 = 8,
@@ -127,8 +145,14 @@ contract!(ImageInfo, 88, {
     density_x: u32 = 68,
     density_y: u32 = 72,
     background: [u8; 4] = 76,
-    thumbnail_count: u32 = 80,
-    reserved: u32 = 84,
+    tile_width: u32 = 80,
+    tile_height: u32 = 84,
+    region_cost: u32 = 88,
+    gamma: u32 = 92,
+    chromaticities: Chromaticities = 96,
+    mastering: Mastering = 128,
+    max_content_light: u32 = 168,
+    max_frame_average_light: u32 = 172,
 });
 
 contract!(Rational, 8, {
@@ -147,7 +171,7 @@ contract!(FrameInfo, 48, {
     reserved: u32 = 44,
 });
 
-contract!(Source, 56, {
+contract!(Source, 64, {
     size: u32 = 0,
     kind: u32 = 4,
     length: u64 = 8,
@@ -156,6 +180,7 @@ contract!(Source, 56, {
     available: unsafe extern "C" fn(*mut c_void) -> u64 = 32,
     complete: unsafe extern "C" fn(*mut c_void) -> i32 = 40,
     read_at: unsafe extern "C" fn(*mut c_void, u64, *mut u8, u64, *mut u64) -> Status = 48,
+    ending: *const c_char = 56,
 });
 
 contract!(Sink, 32, {
@@ -192,20 +217,19 @@ contract!(Limits, 96, {
     max_frames: u32 = 12,
     max_pixels: u64 = 16,
     max_total_pixels: u64 = 24,
-    max_alloc: u64 = 32,
-    max_total_alloc: u64 = 40,
-    max_metadata_bytes: u64 = 48,
-    max_input_bytes: u64 = 56,
-    max_output_bytes: u64 = 64,
-    max_nesting: u32 = 72,
-    max_threads: u32 = 76,
-    deadline: u64 = 80,
+    max_source_pixels: u64 = 32,
+    max_alloc: u64 = 40,
+    max_total_alloc: u64 = 48,
+    max_metadata_bytes: u64 = 56,
+    max_input_bytes: u64 = 64,
+    max_output_bytes: u64 = 72,
+    max_nesting: u32 = 80,
+    max_threads: u32 = 84,
     max_scans: u32 = 88,
     max_ratio: u32 = 92,
 });
 
-// What stands behind `progress` came with 1.1, so an older host's table ends there: this plugin does without.
-contract!(Services, 64, {
+contract!(Services, 80, {
     size: u32 = 0,
     flags: u32 = 4,
     ctx: *mut c_void = 8,
@@ -215,6 +239,8 @@ contract!(Services, 64, {
     poll: unsafe extern "C" fn(*mut c_void) -> Status = 40,
     log: unsafe extern "C" fn(*mut c_void, u32, *const c_char) = 48,
     progress: unsafe extern "C" fn(*mut c_void, u64, u64) = 56,
+    now: unsafe extern "C" fn(*mut c_void) -> u64 = 64,
+    thread_hint: unsafe extern "C" fn(*mut c_void) -> u32 = 72,
 });
 
 contract!(FormatOffer, 24, {
@@ -230,8 +256,8 @@ contract!(DecodeRequest, 40, {
     flags: u32 = 4,
     surface: *const Surface = 8,
     region: Rect = 16,
-    reduced_width: u32 = 32,
-    reduced_height: u32 = 36,
+    scaled_width: u32 = 32,
+    scaled_height: u32 = 36,
 });
 
 /// A session of the plugin's; the host only passes its address around.
@@ -250,12 +276,12 @@ contract!(DecoderApi, 104, {
     read_header: unsafe extern "C" fn(*mut Session, *mut ImageInfo, *mut Error) -> Status = 32,
     blob: Option<unsafe extern "C" fn(*mut Session, u32, *mut c_void, *mut Error) -> Status> = 40,
     offer: Option<unsafe extern "C" fn(*mut Session, u32, *mut FormatOffer, *mut Error) -> Status> = 48,
-    reduced_size: Option<unsafe extern "C" fn(*mut Session, *mut u32, *mut u32, *mut Error) -> Status> = 56,
+    scaled_size: Option<unsafe extern "C" fn(*mut Session, *mut u32, *mut u32, *mut Error) -> Status> = 56,
     next_frame: unsafe extern "C" fn(*mut Session, *mut FrameInfo, *mut Error) -> Status = 64,
     seek_frame: Option<unsafe extern "C" fn(*mut Session, *mut u32, *mut Error) -> Status> = 72,
     decode: unsafe extern "C" fn(*mut Session, *const DecodeRequest, *mut Error) -> Status = 80,
-    get: Option<unsafe extern "C" fn(*mut Session, *const c_char) -> *const c_void> = 88,
-    dirty: Option<unsafe extern "C" fn(*mut Session, *mut Rect, *mut Error) -> Status> = 96,
+    dirty: Option<unsafe extern "C" fn(*mut Session, *mut Rect, *mut Error) -> Status> = 88,
+    get: Option<unsafe extern "C" fn(*mut Session, *const c_char) -> *const c_void> = 96,
 });
 
 contract!(EncoderApi, 72, {
@@ -280,7 +306,7 @@ contract!(Coder, 40, {
     encoder: Option<&'static EncoderApi> = 32,
 });
 
-contract!(Plugin, 72, {
+contract!(Plugin, 64, {
     size: u32 = 0,
     abi_minor_built: u32 = 4,
     abi_minor_needed: u32 = 8,
@@ -291,8 +317,7 @@ contract!(Plugin, 72, {
     reserved: u32 = 36,
     coder: extern "C" fn(u32) -> *const Coder = 40,
     init: Option<extern "C" fn(*mut Error) -> Status> = 48,
-    quiesce: Option<extern "C" fn()> = 56,
-    get: Option<extern "C" fn(*const c_char) -> *const c_void> = 64,
+    get: Option<extern "C" fn(*const c_char) -> *const c_void> = 56,
 });
 
 // Constant data that points to constant data.

@@ -56,10 +56,9 @@ impl Decoder {
         // No flag of the colour: the format does not say what its colours mean.
         let mut mine: cpi::ImageInfo = unsafe { std::mem::zeroed() };
         mine.size = size_of::<cpi::ImageInfo>() as u32;
-        mine.flags = cpi::IMAGE_FRAME_COUNT_KNOWN | cpi::IMAGE_HAS_ALPHA;
+        mine.flags = cpi::IMAGE_HAS_ALPHA;
         (mine.width, mine.height, mine.bit_depth, mine.frame_count) = (width, height, 8, 1);
         mine.native = RGBA;
-        mine.color.size = size_of::<cpi::Color>() as u32;
         unsafe { cpi::copy_struct(info, &mine) };
         Ok(cpi::OK)
     }
@@ -85,8 +84,8 @@ impl Decoder {
             || part.y != 0
             || !is_whole(part.width, self.width)
             || !is_whole(part.height, self.height)
-            || !is_whole(request.reduced_width, self.width)
-            || !is_whole(request.reduced_height, self.height)
+            || !is_whole(request.scaled_width, self.width)
+            || !is_whole(request.scaled_height, self.height)
         {
             return Err(Failure::new(cpi::UNSUPPORTED, "only whole pictures are decoded"));
         }
@@ -203,7 +202,7 @@ pub static API: cpi::DecoderApi = cpi::DecoderApi {
     read_header,
     blob: None,
     offer: Some(offer),
-    reduced_size: None,
+    scaled_size: None,
     next_frame,
     seek_frame: Some(seek_frame),
     decode,

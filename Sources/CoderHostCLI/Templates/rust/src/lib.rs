@@ -33,7 +33,6 @@ static PLUGIN: cpi::Plugin = cpi::Plugin {
     reserved: 0,
     coder,
     init: Some(init),
-    quiesce: None,
     get: Some(get),
 };
 

@@ -2,8 +2,17 @@
  * extension.h - optional abilities, looked up by string id "vendor.name/revision".
  *
  * Every table begins with a cpi_table that identifies it. The reader refuses a table whose tag is not the hash of the
- * id it asked for, so a plugin that answers every id with the same pointer is caught at once.
- * A draft has its final id from the start; only the revision ever grows.
+ * id it asked for, so a plugin that returns the same pointer for every id is detected at once. A table may be shorter
+ * than the reader's: the missing functions are NULL. A draft has its final id from the start; only the revision ever
+ * grows.
+ *
+ *   id                              looked up with         table                      header
+ *   "coderhost.items/1"             cpi_decoder_api.get    cpi_items_api              items.h
+ *   "coderhost.thumbnail-encode/1"  cpi_encoder_api.get    cpi_thumbnail_encode_api   items.h
+ *   "coderhost.encode-rows/1"       cpi_encoder_api.get    cpi_encode_rows_api        rows.h
+ *   "coderhost.parallel/1"          cpi_host.get           cpi_parallel_api           parallel.h
+ *   "coderhost.rewrite/1"           cpi_plugin.get         cpi_rewrite_api            rewrite.h
+ *   "coderhost.transcode/1"         cpi_plugin.get         cpi_transcode_api          rewrite.h
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +20,7 @@
 #define CPI_EXTENSION_H
 
 #include "decoder.h"
+#include "encoder.h"
 
 /* The first field of every extension table. Frozen for this major. */
 typedef struct cpi_table {
@@ -27,25 +37,5 @@ static inline uint64_t cpi_tag(const char *CPI_NONNULL id) {
     }
     return hash;
 }
-
-/*
- * Embedded thumbnails, looked up with cpi_decoder_api.get. Their size is the file's word and need not have the
- * picture's aspect; whoever uses one checks it.
- */
-#define CPI_EXT_THUMBNAIL     "coderhost.thumbnail/1"
-#define CPI_EXT_THUMBNAIL_TAG UINT64_C(0xc5167206c0116e46)
-
-typedef struct cpi_thumbnail_api {
-    cpi_table table;
-
-    /* Tells the facts of thumbnail number `index`, from 0. CPI_END behind the last.
-       [host - header and later - session thread] */
-    cpi_status (*CPI_NONNULL info)(cpi_decoder *CPI_NONNULL decoder, uint32_t index, cpi_image_info *CPI_NONNULL info,
-                                   cpi_error *CPI_NONNULL error);
-
-    /* Decodes thumbnail number `index` in its native format. [host - header and later - session thread, may block] */
-    cpi_status (*CPI_NONNULL decode)(cpi_decoder *CPI_NONNULL decoder, uint32_t index,
-                                     const cpi_surface *CPI_NONNULL surface, cpi_error *CPI_NONNULL error);
-} cpi_thumbnail_api;
 
 #endif

@@ -1,9 +1,12 @@
 /*
- * frame.h - one picture in time.
+ * frame.h - one image in time.
  *
- * A decoder reports frames raw: the rectangle they cover, how long they are shown, how they meet the canvas. It never
- * composites; the host does, so that disposal and blending behave alike in every format. A format that only knows
- * whole frames reports full-canvas rectangles.
+ * Frames share one canvas and one clock. Pages, sizes, thumbnails and auxiliary images are not frames: they are items
+ * (items.h).
+ *
+ * A decoder reports frames raw: the rectangle that they cover, how long they are shown, how they combine with the
+ * canvas. It never composites; the host does, so that disposal and blending are alike in every format. A format that
+ * only knows whole frames reports rectangles of the whole canvas.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +20,7 @@ typedef struct cpi_rational {
     uint32_t numerator, denominator;
 } cpi_rational;
 
-/* How a frame meets what is on the canvas. */
+/* How a frame combines with the canvas. */
 #define CPI_BLEND_SOURCE ((uint32_t)0)  /* replaces its rectangle                */
 #define CPI_BLEND_OVER   ((uint32_t)1)  /* is drawn over it with its alpha       */
 
@@ -26,19 +29,19 @@ typedef struct cpi_rational {
 #define CPI_DISPOSAL_BACKGROUND ((uint32_t)1)  /* becomes transparent                             */
 #define CPI_DISPOSAL_PREVIOUS   ((uint32_t)2)  /* becomes what it was before this frame           */
 
-#define CPI_FRAME_INDEPENDENT ((uint32_t)1 << 0)  /* can be decoded without any other frame's samples */
-#define CPI_FRAME_HAS_ALPHA   ((uint32_t)1 << 1)  /* some pixel may be other than opaque              */
-#define CPI_FRAME_INTERLACED  ((uint32_t)1 << 2)  /* rows or passes arrive out of order               */
+#define CPI_FRAME_INDEPENDENT ((uint32_t)0x01)  /* can be decoded without any other frame's samples */
+#define CPI_FRAME_HAS_ALPHA   ((uint32_t)0x02)  /* some pixel may be other than opaque              */
+#define CPI_FRAME_INTERLACED  ((uint32_t)0x04)  /* rows or passes arrive out of order               */
 
 typedef struct cpi_frame_info {
     uint32_t     size;
-    uint32_t     flags;    /* CPI_FRAME_...                                                                   */
-    uint32_t     index;    /* from 0                                                                          */
-    uint32_t     blend;    /* CPI_BLEND_...                                                                   */
-    uint32_t     disposal; /* CPI_DISPOSAL_...                                                                */
-    cpi_rect     rect;     /* on the canvas; may be empty; may reach over the edge only where the format can  */
-    cpi_rational duration; /* seconds, exactly as stored                                                      */
-    uint32_t     reserved; /* must be zero                                                                    */
+    uint32_t     flags;    /* CPI_FRAME_...                                                                        */
+    uint32_t     index;    /* from 0                                                                               */
+    uint32_t     blend;    /* CPI_BLEND_...                                                                        */
+    uint32_t     disposal; /* CPI_DISPOSAL_...                                                                     */
+    cpi_rect     rect;     /* on the canvas; may be empty; may reach over its edges only where the format allows it */
+    cpi_rational duration; /* seconds, exactly as stored                                                           */
+    uint32_t     reserved; /* must be zero                                                                         */
 } cpi_frame_info;
 
 #endif

@@ -8,15 +8,17 @@
 
 #include "status.h"
 
-#define CPI_SOURCE_MEMORY  ((uint32_t)1)  /* everything is there: `bytes` holds `length` bytes                    */
+CPI_ASSUME_NONNULL_BEGIN
+
+#define CPI_SOURCE_MEMORY  ((uint32_t)1)  /* `bytes` holds all `length` bytes                                     */
 #define CPI_SOURCE_GROWING ((uint32_t)2)  /* `bytes` stays where it is; the first available() bytes are valid     */
 #define CPI_SOURCE_READER  ((uint32_t)3)  /* `bytes` is NULL; read_at() is the only way                           */
 
-#define CPI_LENGTH_UNKNOWN UINT64_MAX
+#define CPI_LENGTH_UNKNOWN ((uint64_t)0xffffffffffffffff)
 
 /*
- * Input bytes, owned by the host and valid from set_source to close. The bytes never change once they are available.
- * read_at() works for every kind, so a plugin that does not care about copies needs nothing else.
+ * Input bytes. The host owns them and keeps them from set_source to close; a rewrite or transcode has them for its one
+ * call. A byte never changes once it is available. read_at() works for every kind.
  */
 typedef struct cpi_source {
     uint32_t                     size;
@@ -25,37 +27,40 @@ typedef struct cpi_source {
     const uint8_t *CPI_NULLABLE  bytes;
     void *CPI_NULLABLE           ctx;     /* passed back in every call                                            */
 
-    /* Says how many bytes from the start are valid now; never goes down.
+    /* Returns how many bytes from the start are valid now; never decreases.
        [plugin - between set_source and close - session thread] */
-    uint64_t (*CPI_NONNULL available)(void *CPI_NULLABLE ctx);
+    uint64_t (*available)(void *CPI_NULLABLE ctx);
 
-    /* Says whether no further byte will come (1) or more may (0).
+    /* Returns 1 if no further byte will come, 0 if more may come.
        [plugin - between set_source and close - session thread] */
-    int32_t (*CPI_NONNULL complete)(void *CPI_NULLABLE ctx);
+    int32_t (*complete)(void *CPI_NULLABLE ctx);
 
     /* Copies up to `count` bytes from `offset` into `buffer`; `copied` tells how many. CPI_OK with copied < count at
        the end of a complete source, CPI_NEED_INPUT with copied < count while it may grow, CPI_IO when reading fails.
        [plugin - between set_source and close - session thread, may block] */
-    cpi_status (*CPI_NONNULL read_at)(void *CPI_NULLABLE ctx, uint64_t offset, uint8_t *CPI_NONNULL buffer,
-                                      uint64_t count, uint64_t *CPI_NONNULL copied);
+    cpi_status (*read_at)(void *CPI_NULLABLE ctx, uint64_t offset, uint8_t *buffer, uint64_t count, uint64_t *copied);
+
+    /* The ending of the source's name in lower case without the dot, e.g. "tga"; NULL = not known. A hint for formats
+       without a signature; the rest of the name never reaches a plugin. */
+    const char *CPI_NULLABLE     ending;
 } cpi_source;
 
-#define CPI_SINK_SEEKABLE ((uint32_t)1 << 0)  /* write_at() may be called */
+#define CPI_SINK_SEEKABLE ((uint32_t)0x01)  /* write_at() may be called */
 
-/* Output bytes, owned by the host and valid from begin to close. */
+/* Output bytes. The host owns them and keeps the table from begin to close; a rewrite or transcode has it for its one
+   call. */
 typedef struct cpi_sink {
     uint32_t           size;
     uint32_t           flags;  /* CPI_SINK_... */
     void *CPI_NULLABLE ctx;
 
-    /* Appends `count` bytes. CPI_OK, CPI_IO, or CPI_LIMIT when the output would grow past max_output_bytes.
+    /* Appends `count` bytes. CPI_OK, CPI_IO, or CPI_LIMIT when the output would exceed max_output_bytes.
        [plugin - between begin and close - session thread, may block] */
-    cpi_status (*CPI_NONNULL write)(void *CPI_NULLABLE ctx, const uint8_t *CPI_NONNULL bytes, uint64_t count);
+    cpi_status (*write)(void *CPI_NULLABLE ctx, const uint8_t *bytes, uint64_t count);
 
     /* Overwrites `count` bytes from `offset`, all of them written before. NULL unless CPI_SINK_SEEKABLE.
        [plugin - between begin and close - session thread, may block] */
-    cpi_status (*CPI_NULLABLE write_at)(void *CPI_NULLABLE ctx, uint64_t offset, const uint8_t *CPI_NONNULL bytes,
-                                        uint64_t count);
+    cpi_status (*CPI_NULLABLE write_at)(void *CPI_NULLABLE ctx, uint64_t offset, const uint8_t *bytes, uint64_t count);
 } cpi_sink;
 
 #define CPI_BLOB_EXIF ((uint32_t)1)  /* a TIFF stream beginning with II or MM; no "Exif\0\0" in front */
@@ -73,5 +78,7 @@ typedef struct cpi_blob {
     const uint8_t *CPI_NULLABLE bytes;
     uint64_t                    length;
 } cpi_blob;
+
+CPI_ASSUME_NONNULL_END
 
 #endif

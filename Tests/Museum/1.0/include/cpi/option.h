@@ -1,10 +1,10 @@
 /*
- * option.h - typed options. The schema (type, range, default, scope, one sentence) stands in the manifest, so the host
- * checks a value before any plugin code runs and a person can list what a coder understands.
+ * option.h - typed options. The manifest holds the schema (type, range, default, scope, one sentence), so the host
+ * checks a value before any plugin code runs, and a person can list the options of a coder.
  *
- * Keys without a dot are reserved for meanings that every coder shares: `quality` (f64, 0 ... 100), `lossless` (bool),
- * `effort` (i64, 0 ... 9), `threads` (i64), `first-frame-only` (bool). A plugin's own keys are `<coder>.<name>`, with
- * the coder id's last part in front.
+ * Keys without a dot have one meaning in every coder: `quality` (f64, 0 ... 100), `lossless` (bool), `effort` (i64,
+ * 0 ... 9), `threads` (i64), `first-frame-only` (bool). A coder's own keys are `<coder>.<name>`, with the last part of
+ * the coder's id in front; callers pass them to decoders and encoders alike.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,6 +13,8 @@
 
 #include "status.h"
 
+CPI_ASSUME_NONNULL_BEGIN
+
 #define CPI_OPTION_BOOL   ((uint32_t)1)  /* integer: 0 or 1                                   */
 #define CPI_OPTION_I64    ((uint32_t)2)  /* integer                                           */
 #define CPI_OPTION_F64    ((uint32_t)3)  /* real                                              */
@@ -20,15 +22,15 @@
 #define CPI_OPTION_BYTES  ((uint32_t)5)  /* bytes, length                                     */
 #define CPI_OPTION_ENUM   ((uint32_t)6)  /* bytes, length: one of the schema's names          */
 
-/* A coder that does not know the key ignores it; without this bit it answers CPI_INVALID_ARGUMENT. */
-#define CPI_OPTION_HINT ((uint32_t)1 << 0)
+/* A coder that does not know the key ignores it; without this bit it returns CPI_INVALID_ARGUMENT. */
+#define CPI_OPTION_HINT ((uint32_t)0x01)
 
 typedef struct cpi_option {
     uint32_t                    size;
     uint32_t                    type;   /* CPI_OPTION_... */
     uint32_t                    flags;
     uint32_t                    reserved;
-    const char *CPI_NONNULL     key;
+    const char                 *key;
     int64_t                     integer;
     double                      real;
     const uint8_t *CPI_NULLABLE bytes;
@@ -45,5 +47,7 @@ typedef struct cpi_options {
     uint64_t                       stride;
     const cpi_option *CPI_NULLABLE items;
 } cpi_options;
+
+CPI_ASSUME_NONNULL_END
 
 #endif

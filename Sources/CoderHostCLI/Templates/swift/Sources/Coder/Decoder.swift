@@ -48,11 +48,10 @@ final class Decoder: Session {
 
         var mine = cpi_image_info()
         mine.size = UInt32(MemoryLayout<cpi_image_info>.size)
-        mine.flags = CPI_IMAGE_FRAME_COUNT_KNOWN | CPI_IMAGE_HAS_ALPHA
+        mine.flags = CPI_IMAGE_HAS_ALPHA
         (mine.width, mine.height, mine.bit_depth, mine.frame_count) = (width, height, 8, 1)
         mine.native = rgba
         // No flag: the format does not say what its colours mean.
-        mine.color.size = UInt32(MemoryLayout<cpi_color>.size)
         give(mine, to: info)
         return CPI_OK
     }
@@ -80,7 +79,7 @@ final class Decoder: Session {
         let (part, surface) = (request.region, request.surface.pointee)
         if demandsMore(request.flags) { throw Failure(CPI_UNSUPPORTED, "the request has an unknown flag") }
         guard part.x == 0, part.y == 0, isWhole(part.width, width), isWhole(part.height, height),
-            isWhole(request.reduced_width, width), isWhole(request.reduced_height, height)
+            isWhole(request.scaled_width, width), isWhole(request.scaled_height, height)
         else { throw Failure(CPI_UNSUPPORTED, "only whole pictures are decoded") }
         guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface is not what was agreed") }
 

@@ -7,34 +7,34 @@
 
 #include <coder_plugin.h>
 
-cpi_status coder_open_decoder(const cpi_coder *CPI_NONNULL coder, const cpi_services *CPI_NONNULL services,
-                              const cpi_limits *CPI_NONNULL limits, const cpi_options *CPI_NULLABLE options,
-                              cpi_decoder *CPI_NULLABLE *CPI_NONNULL decoder, cpi_error *CPI_NONNULL error);
-void       coder_close_decoder(cpi_decoder *CPI_NONNULL decoder);
-cpi_status coder_set_source(cpi_decoder *CPI_NONNULL decoder, const cpi_source *CPI_NONNULL source,
-                            cpi_error *CPI_NONNULL error);
-cpi_status coder_read_header(cpi_decoder *CPI_NONNULL decoder, cpi_image_info *CPI_NONNULL info,
-                             cpi_error *CPI_NONNULL error);
-cpi_status coder_offer(cpi_decoder *CPI_NONNULL decoder, uint32_t index, cpi_format_offer *CPI_NONNULL offer,
-                       cpi_error *CPI_NONNULL error);
-cpi_status coder_next_frame(cpi_decoder *CPI_NONNULL decoder, cpi_frame_info *CPI_NONNULL frame,
-                            cpi_error *CPI_NONNULL error);
-cpi_status coder_seek_frame(cpi_decoder *CPI_NONNULL decoder, uint32_t *CPI_NONNULL index,
-                            cpi_error *CPI_NONNULL error);
-cpi_status coder_decode(cpi_decoder *CPI_NONNULL decoder, const cpi_decode_request *CPI_NONNULL request,
-                        cpi_error *CPI_NONNULL error);
-cpi_status coder_dirty(cpi_decoder *CPI_NONNULL decoder, cpi_rect *CPI_NONNULL rect, cpi_error *CPI_NONNULL error);
+cpi_status coder_open_decoder(const cpi_coder *coder, const cpi_services *services,
+                              const cpi_limits *limits, const cpi_options *CPI_NULLABLE options,
+                              cpi_decoder *CPI_NULLABLE *decoder, cpi_error *error);
+void       coder_close_decoder(cpi_decoder *decoder);
+cpi_status coder_set_source(cpi_decoder *decoder, const cpi_source *source,
+                            cpi_error *error);
+cpi_status coder_read_header(cpi_decoder *decoder, cpi_image_info *info,
+                             cpi_error *error);
+cpi_status coder_offer(cpi_decoder *decoder, uint32_t index, cpi_format_offer *offer,
+                       cpi_error *error);
+cpi_status coder_next_frame(cpi_decoder *decoder, cpi_frame_info *frame,
+                            cpi_error *error);
+cpi_status coder_seek_frame(cpi_decoder *decoder, uint32_t *index,
+                            cpi_error *error);
+cpi_status coder_decode(cpi_decoder *decoder, const cpi_decode_request *request,
+                        cpi_error *error);
+cpi_status coder_dirty(cpi_decoder *decoder, cpi_rect *rect, cpi_error *error);
 
-cpi_status coder_open_encoder(const cpi_coder *CPI_NONNULL coder, const cpi_services *CPI_NONNULL services,
-                              const cpi_limits *CPI_NONNULL limits, const cpi_options *CPI_NULLABLE options,
-                              cpi_encoder *CPI_NULLABLE *CPI_NONNULL encoder, cpi_error *CPI_NONNULL error);
-void       coder_close_encoder(cpi_encoder *CPI_NONNULL encoder);
-cpi_status coder_accept(cpi_encoder *CPI_NONNULL encoder, const cpi_image_info *CPI_NONNULL info, uint32_t index,
-                        cpi_format_offer *CPI_NONNULL offer, cpi_error *CPI_NONNULL error);
-cpi_status coder_begin(cpi_encoder *CPI_NONNULL encoder, const cpi_image_info *CPI_NONNULL info,
-                       const cpi_sink *CPI_NONNULL sink, cpi_error *CPI_NONNULL error);
-cpi_status coder_add_frame(cpi_encoder *CPI_NONNULL encoder, const cpi_frame_info *CPI_NONNULL frame,
-                           const cpi_surface *CPI_NONNULL surface, cpi_error *CPI_NONNULL error);
-cpi_status coder_finish(cpi_encoder *CPI_NONNULL encoder, cpi_error *CPI_NONNULL error);
+cpi_status coder_open_encoder(const cpi_coder *coder, const cpi_services *services,
+                              const cpi_limits *limits, const cpi_options *CPI_NULLABLE options,
+                              cpi_encoder *CPI_NULLABLE *encoder, cpi_error *error);
+void       coder_close_encoder(cpi_encoder *encoder);
+cpi_status coder_accept(cpi_encoder *encoder, const cpi_image_info *info, uint32_t index,
+                        cpi_format_offer *offer, cpi_error *error);
+cpi_status coder_begin(cpi_encoder *encoder, const cpi_image_info *info,
+                       const cpi_sink *sink, cpi_error *error);
+cpi_status coder_add_frame(cpi_encoder *encoder, const cpi_frame_info *frame,
+                           const cpi_surface *surface, cpi_error *error);
+cpi_status coder_finish(cpi_encoder *encoder, cpi_error *error);
 
 #endif

@@ -1,0 +1,87 @@
+public import ImageModel
+import ImageProcessing
+
+/// One item of a file, or the reason why it cannot be described.
+public struct ListedItem: Sendable {
+    /// Counted from 0, as ``DecodeSession/select(item:)`` takes it.
+    public var index: Int
+    public var item: Result<ImageItem, CoderError>
+
+    /// The facts, where they could be read.
+    public var facts: ImageItem? { try? item.get() }
+}
+
+extension DecodeSession {
+    /// Items that are listed at most: a hostile file may declare millions.
+    static let maxItems = 10_000
+
+    /// Lists every image of the file: pages, thumbnails, auxiliary images; the primary one alone where the format holds no
+    /// more.
+    ///
+    /// A damaged item is listed with its reason and does not end the session.
+    public func items() throws(CoderError) -> [ListedItem] {
+        if let listedItems { return listedItems }
+        guard coder.roles.contains(.items) else {
+            return [ListedItem(index: 0, item: .success(ImageItem(.primary, info: info)))]
+        }
+        let result = try sequence.attempt { decoder throws(CoderError) in
+            var result: [ListedItem] = []
+            while result.count < Self.maxItems {
+                do throws(CoderError) {
+                    guard let item = try decoder.item(at: result.count) else { break }
+                    result.append(ListedItem(index: result.count, item: .success(item)))
+                } catch {
+                    guard error.code == .refused else { throw error }
+                    result.append(ListedItem(index: result.count, item: .failure(error)))
+                }
+            }
+            return result
+        }
+        if source.isComplete { listedItems = result }
+        return result
+    }
+
+    // MARK: Thumbnails
+
+    /// The items that are small versions of the selected one.
+    func thumbnailItems() throws(CoderError) -> [ListedItem] {
+        guard info.hasItems else { return [] }
+        return try items().filter { item in
+            item.facts.map { $0.role == .thumbnail && $0.owner ?? 0 == selectedItem } == true
+        }
+    }
+
+    /// The facts of every embedded thumbnail of the selected item.
+    public func thumbnails() throws(CoderError) -> [ImageInfo] { try thumbnailItems().compactMap { $0.facts?.info } }
+
+    /// Decodes an embedded thumbnail of the selected item in its native format.
+    ///
+    /// What is wrong with a thumbnail does not end the session.
+    public func decodeThumbnail(_ index: Int) throws(CoderError) -> PixelBuffer {
+        let thumbnails = try thumbnailItems()
+        guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no thumbnail \(index)") }
+        return try decode(item: thumbnails[index].index)
+    }
+
+    /// Decodes another item and comes back to the selected one.
+    private func decode(item index: Int) throws(CoderError) -> PixelBuffer {
+        let decoder = try sequence.lendDecoder()
+        do throws(CoderError) {
+            try decoder.select(item: index)
+            let facts = try decoder.readHeader()
+            try LimitCheck.examine(facts, source, context.limits)
+            guard try decoder.nextFrame() != nil else { throw .corrupt("the thumbnail is empty") }
+            let format = try decoder.pixelFormats()[0]
+            let buffer = try pool.take(facts.size, format, clean: true)
+            guard try decoder.decode(FrameRequest(), into: CanvasPlace(buffer)) == .complete else {
+                throw source.isComplete ? CoderError.truncated() : .needsInput
+            }
+            try decoder.select(item: selectedItem)
+            sequence.takeBack(decoder)
+            return buffer
+        } catch {
+            // The decoder stands at another item, or has failed: the next call opens a new one.
+            throw error
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * past.c - the QOI coder with tables that end earlier than those of today, as an older minor would have laid them down:
+ * functions that may be NULL are not there at all, and behind each table stand bytes that mean nothing.
+ *
+ * A host has to run it: what a shorter table lacks is absent.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <coder_plugin.h>
+#include <string.h>
+
+static const cpi_plugin *qoi_entry(const cpi_host *host, cpi_error *error);
+#define cpi_entry_1 qoi_entry
+#include "../qoi/qoi.c"
+#undef cpi_entry_1
+
+/* A copy of a struct that states a smaller size. */
+#define SHORTEN(copy, original, size_of_it)                                                                            \
+    memset(&(copy), 0x5A, sizeof(copy));                                                                               \
+    memcpy(&(copy), (original), (size_of_it));                                                                         \
+    (copy).size = (uint32_t)(size_of_it)
+
+static cpi_decoder_api old_decoder;
+static cpi_encoder_api old_encoder;
+static cpi_coder       old_coder;
+static cpi_plugin      old_plugin;
+
+static const cpi_coder *coder_at(uint32_t index) { return index == 0 ? &old_coder : NULL; }
+
+const cpi_plugin *cpi_entry_1(const cpi_host *host, cpi_error *error) {
+    const cpi_plugin *plugin = qoi_entry(host, error);
+    if (!plugin) {
+        return NULL;
+    }
+    const cpi_coder *coder = plugin->coder(0);
+    SHORTEN(old_decoder, coder->decoder, offsetof(cpi_decoder_api, dirty));
+    SHORTEN(old_encoder, coder->encoder, offsetof(cpi_encoder_api, get));
+    old_coder = *coder;
+    old_coder.decoder = &old_decoder;
+    old_coder.encoder = &old_encoder;
+    SHORTEN(old_plugin, plugin, offsetof(cpi_plugin, init));
+    old_plugin.coder = coder_at;
+    return &old_plugin;
+}
