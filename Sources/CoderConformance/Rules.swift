@@ -105,10 +105,10 @@ extension Rule {
     // Rules that stand in the documentation and not in a header.
     static let signatures = Rule(
         "CoderHost.docc/Manifest.md",
-        "any of them; without one only a file's extension speaks "
-            + "for the format")
+        "any of them; a format without one is recognized by the ending of a file's name")
     static let carries = Rule("CoderHost.docc/Manifest.md", "what the encoder can carry")
-    static let declaredThreads = Rule("CoderHost.docc/Manifest.md", "threads that the plugin may have at one time, beside the first")
+    static let declaredThreads = Rule(
+        "CoderHost.docc/Manifest.md", "threads that the plugin may have at one time, beside the first")
     static let hygiene = Rule(
         "CoderHost.docc/CheckingAPlugin.md",
         "A plugin is a guest in somebody else's process: it leaves the process as "

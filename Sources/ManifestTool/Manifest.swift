@@ -38,6 +38,7 @@ struct Manifest {
         try abi.integer("major", in: Self.abi.major...Self.abi.major)
         try abi.integer("minor_built", in: Self.abi.minor...Self.abi.minor)
         minorNeeded = try abi.integer("minor_needed", in: 0...Self.abi.minor)
+        try root.checkIsolation()
         for coder in try root.elements("coders") {
             try coder.string("id")
             for role in try coder.elements("roles") {
@@ -46,7 +47,10 @@ struct Manifest {
                         message: "a role is one of \(Self.roles.sorted().joined(separator: ", "))", offset: role.offset)
                 }
             }
-            for format in try coder.elements("formats") { try format.string("id") }
+            for format in try coder.elements("formats") {
+                try format.string("id")
+                for signature in format.optional("signatures") { try signature.checkSignature() }
+            }
             var keys: [String] = []
             for option in coder.optional("options") { keys.append(try option.string("key")) }
             optionKeys.append((try coder.string("id"), keys))
@@ -118,5 +122,25 @@ extension JSON {
             throw value.fault("\"\(key)\" must be \(wanted)")
         }
         return number
+    }
+}
+
+extension JSON {
+    /// The resources that `isolation.read` may name.
+    private static let readable = ["fonts"]
+
+    /// Checks the demands whose wrong spelling would make the plugin run without what it asks for.
+    fileprivate func checkIsolation() throws(ManifestError) {
+        guard has("isolation") else { return }
+        let isolation = try object("isolation")
+        if isolation.has("required") {
+            let value = try isolation.member("required")
+            guard case .bool = value.content else { throw value.fault("\"required\" must be true or false") }
+        }
+        for resource in isolation.has("read") ? try isolation.elements("read") : [] {
+            guard case .string(let name) = resource.content, Self.readable.contains(name) else {
+                throw resource.fault("\"read\" takes \(Self.readable.joined(separator: ", "))")
+            }
+        }
     }
 }

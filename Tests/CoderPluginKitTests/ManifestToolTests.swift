@@ -56,6 +56,25 @@ import Testing
         ("\"minor_needed\": 1", "\"minor_needed\": 2", "error: \"minor_needed\" must be 0 to 1"),
         ("\"decode\", \"encode\"", "", "4:51: error: \"roles\" must be an array with at least one element"),
         ("\"encode\"]", "\"fly\"]", "error: a role is one of"),
+        (
+            "\"extensions\": [ ]", #""signatures": [{"regex": "a"}]"#,
+            "5:60: error: a rule has one of the keys find, xml-root"
+        ),
+        (
+            "\"extensions\": [ ]", #""signatures": [{"find": "2", "within": 9}]"#,
+            "\"find\" must be 2 to 128 hexadecimal"
+        ),
+        ("\"extensions\": [ ]", #""signatures": [{"find": "25"}]"#, "error: the key \"within\" is missing"),
+        ("\"extensions\": [ ]", #""signatures": [{"find": "25", "within": 5000}]"#, "\"within\" must be 1 to 4096"),
+        ("\"extensions\": [ ]", #""signatures": [{"all": [{"xml-root": "a:b"}]}]"#, "must be a name without prefix"),
+        ("\"extensions\": [ ]", #""signatures": [{"tiff-tag": 65536}]"#, "\"tiff-tag\" must be 1 to 65535"),
+        (
+            "\"extensions\": [ ]", #""signatures": [{"gzip": {"gzip": {}}}]"#,
+            "a gzip rule must not stand in a gzip rule"
+        ),
+        ("\"schema\": 1", #""schema": 1, "isolation": {"required": 1}"#, "\"required\" must be true or false"),
+        ("\"schema\": 1", #""schema": 1, "isolation": {"read": ["cameras"]}"#, "\"read\" takes fonts"),
+        ("\"schema\": 1", #""schema": 1, "isolation": {"read": "fonts"}"#, "\"read\" must be an array"),
         ("\"extensions\": [ ]", "\"extensions\": [ ],", "5:64: error: a key in quotation marks is expected here"),
         ("\"extensions\": [ ]", "\"extensions\": [ 1 2 ]", "error: ',' is expected here"),
         ("\"extensions\": [ ]", "\"extensions\": nul", "error: a JSON value is expected here"),

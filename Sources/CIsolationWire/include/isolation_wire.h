@@ -140,7 +140,7 @@ typedef struct iso_confinement {
 #define ISO_FLAG_RECORD ((uint32_t)1) /* record what is refused quietly in iso_shared.refused, for the conformance kit */
 
 /*
- * Behind it in the body: the folders and files that the loader may read, each ended by a NUL.
+ * Behind it in the body: the folders and files that loader and plugin may read until the seal, each ended by a NUL.
  * Descriptor: the plugin's sealed copy, unless `path` names the file.
  */
 typedef struct iso_load {

@@ -11,6 +11,13 @@ enum JSONReport {
                 .object([
                     ("file", .string(request.plugin)), ("id", .string(manifest.id)),
                     ("version", .string(manifest.version)),
+                    (
+                        "isolation",
+                        .object([
+                            ("required", .bool(manifest.requiresIsolation)),
+                            ("read", .array(manifest.readable.map { .string($0.rawValue) })),
+                        ])
+                    ),
                 ])
             ),
             ("abi", .string(pluginInterfaceVersion)), ("effort", .string(request.effort.rawValue)),

@@ -5,6 +5,7 @@ enum TextReport {
     static func write(_ results: [CheckResult], _ manifest: PluginManifest, _ request: Request) {
         let name = request.plugin.split(separator: "/").last.map(String.init) ?? request.plugin
         Console.out("\(name): \(manifest.id) \(manifest.version)")
+        for note in manifest.isolationNotes { Console.out("note: \(note)") }
         let width = Catalogue.groups.map(\.name.count).max() ?? 0
         for group in Catalogue.groups {
             let members = results.filter { $0.check.group == group.name }

@@ -12,7 +12,7 @@ struct WorkerPlugin {
 
     /// - Parameters:
     ///   - path: where the file stands, with no `descriptor`.
-    ///   - readable: folders and files that the loader may read.
+    ///   - readable: folders and files that the loader, and the plugin while it is loaded, may read.
     ///   - threads: How many the plugin may have at one time, beside the first.
     ///   - pool: Threads of the host's that each worker may have beside those.
     ///   - idleSeconds: after which a process that nobody asks anything ends by itself.

@@ -96,14 +96,25 @@ public struct PluginManifest: Sendable, Hashable {
     public var isInterruptible: Bool
     /// Whether the plugin returns an error when an allocation fails. False: one of its libraries aborts the process.
     public var survivesShortage: Bool
+    /// Whether the plugin insists on a worker: it runs in the host's process only where isolation is off.
+    public var requiresIsolation: Bool
+    /// What it reads beside its libraries while it is loaded; a worker lets it read nothing else, and nothing later.
+    public var readable: [SystemResource]
     public var libraries: [Library]
     public var coders: [Coder]
 }
 
 extension PluginManifest {
+    /// What the plugin asks of isolation, one sentence each; none for a plugin that asks for nothing.
+    package var isolationNotes: [String] {
+        (requiresIsolation ? ["it runs in a worker only, except with --isolation off (isolation.required)"] : [])
+            + readable.map { "it reads \($0.summary) while it is loaded in a worker (isolation.read)" }
+    }
+
     /// What is wrong with a manifest, and in which key.
     package struct Failure: Error, Hashable {
         package var message: String
+        package var remedy = "correct the manifest and rebuild"
     }
 
     /// Reads the JSON text of a manifest note.
@@ -128,6 +139,8 @@ extension PluginManifest {
         threads = try root["isolation"]["threads"].integer(default: 0)
         isInterruptible = try root["isolation"]["interruptible"].boolean(default: true)
         survivesShortage = try root["isolation"]["survives_shortage"].boolean(default: true)
+        requiresIsolation = try root["isolation"]["required"].boolean(default: false)
+        readable = try root["isolation"]["read"].list(SystemResource.init)
         libraries = try root["libraries"].list { field throws(Failure) in
             Library(name: try field["name"].string(), version: try field["version"].string(default: ""))
         }

@@ -283,7 +283,7 @@ package struct PluginScanner {
             return (try PluginManifest(json: text), note.text, nil)
         } catch {
             return (
-                nil, [], PluginStatus(.badManifest, reason: error.message, remedy: "correct the manifest and rebuild")
+                nil, [], PluginStatus(.badManifest, reason: error.message, remedy: error.remedy)
             )
         }
     }

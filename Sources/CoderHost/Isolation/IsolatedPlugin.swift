@@ -160,7 +160,8 @@ final class IsolatedPlugin: Sendable {
 
     private func start(_ context: SessionContext) throws(ZygoteFailure) -> Zygote {
         let isCopy = sealed.path != record.path
-        let readable = LibraryResolver().readable(for: record)
+        let resources = record.manifest?.readable ?? []
+        let readable = LibraryResolver().readable(for: record) + resources.flatMap(\.folders)
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
             readable: readable, idleSeconds: policy.idleSeconds,

@@ -44,7 +44,9 @@ final class Isolation: Sendable {
         case .off: .inProcess("isolation is off")
         case .require: .worker("isolation is required")
         case .auto:
-            if !isBundled(record) {
+            if record.manifest?.requiresIsolation == true {
+                .worker("a plugin that requires isolation")
+            } else if !isBundled(record) {
                 .worker("a plugin of a third party")
             } else if origin == .network {
                 .worker("bytes from a network")

@@ -3,7 +3,8 @@ public struct IsolationPolicy: Sendable, Hashable {
     /// When a worker is used.
     public enum Mode: String, Sendable, Hashable, CaseIterable {
         /// A bundled coder reads what is no stranger's in this process; bytes from a network, and every third-party
-        /// plugin, go to a worker. Where there is none to be had, the report says so.
+        /// plugin, go to a worker. Where there is none to be had, the report says so, and a plugin that requires
+        /// isolation is refused.
         case auto
         /// Every plugin goes to a worker; nothing is decoded where the sandbox lacks something of ``needed``.
         case require

@@ -36,8 +36,13 @@ extension CodersManager {
     private func coder(hintedAtBy options: DecodeOptions, for source: ImageSource) -> String? {
         guard let format = format(hintedAtBy: options) else { return nil }
         let able = order(for: format).filter { $0.descriptor.roles.contains(.decode) }
-        guard let id = able.first?.descriptor.id, candidates(for: source).first?.descriptor.id != id else { return nil }
-        return id
+        let claims = candidates(for: source)
+        guard let hinted = able.first?.descriptor, claims.first?.descriptor.id != hinted.id else { return nil }
+        // A format without signatures is what no other one is.
+        if hinted.formats.contains(where: { $0.id == format && $0.signatures.isEmpty }) {
+            guard source.hasWholeHead, !claims.contains(where: \.isCertain) else { return nil }
+        }
+        return hinted.id
     }
 
     private func format(hintedAtBy options: DecodeOptions) -> ImageFormat? {

@@ -34,7 +34,7 @@ public final class CodersManager: Sendable {
         return all.reversed().map(\.coder)
     }
 
-    private func ranked(
+    func ranked(
         _ snapshot: RegistrySnapshot,
         _ judge: (CoderDescriptor) -> (format: ImageFormat?, score: Int?)?
     ) -> [RankedCoder] {
@@ -58,8 +58,8 @@ public final class CodersManager: Sendable {
 
     /// The coders for these bytes, best first.
     ///
-    /// What the bytes prove comes before what the name suggests; a coder without a matching signature is asked only when
-    /// the name's extension is one of its formats'.
+    /// A coder of a plugin without a matching signature is among them only when no signature of any coder matches, the
+    /// name's extension is one of its formats', and that format has no signatures.
     public func candidates(for source: ImageSource, forcing id: String? = nil) -> [RankedCoder] {
         candidates(for: source, forcing: id, in: registry.snapshot)
     }
@@ -67,7 +67,9 @@ public final class CodersManager: Sendable {
     private func candidates(
         for source: ImageSource, forcing id: String?, in snapshot: RegistrySnapshot
     ) -> [RankedCoder] {
-        ranked(snapshot, Self.judge(source, forcing: id))
+        let all = ranked(snapshot, Self.judge(source, forcing: id))
+        guard id == nil, all.contains(where: \.isCertain) else { return all }
+        return all.filter { $0.isCertain || $0.descriptor.tier == .runTime }
     }
 
     /// How well a coder's formats fit the bytes; nil where it does not decode them.
@@ -86,8 +88,7 @@ public final class CodersManager: Sendable {
             if best != nil { return best }
             if id != nil { return (nil, nil) }
             // A format with signatures that do not hold is not that format, whatever the name says.
-            let named = descriptor.formats.first { $0.signatures.isEmpty && suffix.map($0.extensions.contains) == true }
-            return named.map { ($0.id, nil) }
+            return descriptor.formats.first { $0.isNamed(by: suffix) }.map { ($0.id, nil) }
         }
     }
 
@@ -127,15 +128,15 @@ public final class CodersManager: Sendable {
         // Who is asked and why nobody was are told of one moment: a plugin may come or go in between.
         let snapshot = registry.snapshot
         let candidates = self.candidates(for: source, forcing: id, in: snapshot)
-        if candidates.isEmpty {
-            // The bytes that name the format may still come.
-            if id == nil, !source.isComplete, source.count < FormatSniffer.headCount { throw .needsInput }
-            throw absence(of: source, forcing: id, in: snapshot)
-        }
+        // The bytes that prove a format may still come.
+        let isOpen = candidates.allSatisfy { !$0.isCertain && $0.descriptor.tier != .runTime }
+        if id == nil, isOpen, !source.hasWholeHead { throw .needsInput }
+        if candidates.isEmpty { throw absence(of: source, forcing: id, in: snapshot) }
         var attempts: [String] = []
         var last: CoderError?
         // A coder that was named is wanted in place of every other one.
         var absent = id == nil ? snapshot.absentCoders(Self.judge(source, forcing: nil)) : []
+        if candidates.contains(where: \.isCertain) { absent.removeAll { !$0.ranked.isCertain } }
         for candidate in candidates {
             do throws(CoderError) {
                 let context = SessionContext(
@@ -196,12 +197,17 @@ public final class CodersManager: Sendable {
         }
         if source.count == 0 { return CoderError(.unrecognizedFormat, "it is empty") }
         let sniffer = source.sniffer
+        let suffix = source.fileExtension
         var reasons: [String] = []
         var format: String?
         var remedy = ""
         for record in snapshot.plugins where !record.status.isUsable {
             for coder in record.manifest?.coders ?? [] where coder.roles.contains(.decode) {
-                guard let match = coder.formats.first(where: { sniffer.score($0.signatures) != nil }) else { continue }
+                guard
+                    let match = coder.formats.first(where: {
+                        sniffer.score($0.signatures) != nil || $0.isNamed(by: suffix)
+                    })
+                else { continue }
                 format = match.name
                 if remedy.isEmpty { remedy = record.status.remedy }
                 reasons.append(
@@ -351,6 +357,13 @@ public final class CodersManager: Sendable {
     }
 }
 
+extension PluginManifest.Format {
+    /// Whether it has no signatures and a file's name ends as its files' names do.
+    fileprivate func isNamed(by suffix: String?) -> Bool {
+        signatures.isEmpty && suffix.map(extensions.contains) == true
+    }
+}
+
 /// A coder that was added at run time, whatever it says of itself.
 private struct RunTimeCoder: ImageCoder {
     let base: any ImageCoder
@@ -375,39 +388,4 @@ private struct RunTimeCoder: ImageCoder {
         _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
         _ context: SessionContext
     ) throws(CoderError) { try base.transcode(source, to: sink, direction, format, context) }
-}
-
-// MARK: Names
-
-extension CodersManager {
-    /// The coders that serve a format in any role, best first.
-    public func order(for format: ImageFormat) -> [RankedCoder] {
-        ranked(registry.snapshot) { descriptor in descriptor.serves(format) ? (format, nil) : nil }
-    }
-
-    /// The format that a word stands for: its name, or an extension that will do for one.
-    public func format(named word: String) -> ImageFormat {
-        let wanted = word.lowercased()
-        if canEncode(to: ImageFormat(wanted)) { return ImageFormat(wanted) }
-        return format(ofExtension: wanted) ?? ImageFormat(wanted)
-    }
-
-    /// The format that can be written and has this file-name extension.
-    public func format(ofExtension suffix: String) -> ImageFormat? {
-        let wanted = suffix.lowercased()
-        let all = ranked(registry.snapshot) { descriptor in
-            guard descriptor.roles.writes else { return nil }
-            return descriptor.formats.first { $0.extensions.contains(wanted) }.map { ($0.id, nil) }
-        }
-        return all.first?.format
-    }
-
-    /// The usual file-name extension of a format; its id where nobody says.
-    public func fileExtension(of format: ImageFormat) -> String {
-        for coder in order(for: format) {
-            let match = coder.descriptor.formats.first { $0.id == format }
-            if let suffix = match?.extensions.first { return suffix }
-        }
-        return format.id
-    }
 }

@@ -104,6 +104,11 @@ struct PluginCoder: ImageCoder {
             guard isolation.policy.mode == .auto, isolation.sandbox.absence != nil else { throw error }
         }
         let why = "no sandbox: \(isolation.sandbox.absence ?? "")"
+        if record.manifest?.requiresIsolation == true {
+            throw CoderError(
+                .isolationUnavailable, "\(record.fileName) requires isolation, and there is \(why)",
+                hint: "coderhost doctor isolation shows what is missing; --isolation off runs it without a sandbox")
+        }
         context.isolation = IsolationReport(
             mode: .auto, place: .inProcess, reason: "\(reason), but \(why)", isDegraded: true)
         context.warn("not isolated: \(why)")

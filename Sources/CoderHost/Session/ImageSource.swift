@@ -77,6 +77,9 @@ public final class ImageSource: Sendable {
             tail: isComplete ? bytes(max(0, count - FormatSniffer.tailCount)..<count) : [])
     }
 
+    /// Whether no byte that arrives later adds to what a sniffer looks at in the beginning.
+    var hasWholeHead: Bool { isComplete || count >= FormatSniffer.headCount }
+
     /// The ending of the name as a coder is told it: at most 15 letters and digits.
     var endingHint: String? {
         guard let ending = fileExtension, (1...15).contains(ending.utf8.count) else { return nil }

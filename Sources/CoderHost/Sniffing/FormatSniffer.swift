@@ -6,10 +6,17 @@ package struct FormatSniffer {
 
     package let head: [UInt8]
     package let tail: [UInt8]
+    /// The beginning of what the file holds if it is a gzip file; what that holds in turn is not looked at.
+    private let inflated: [UInt8]
 
     package init(head: [UInt8], tail: [UInt8]) {
+        self.init(head: head, tail: tail, inflated: GzipHead.inflate(head, limit: Self.headCount))
+    }
+
+    private init(head: [UInt8], tail: [UInt8], inflated: [UInt8]) {
         self.head = head
         self.tail = tail
+        self.inflated = inflated
     }
 
     /// How well the best of the signatures fits: matched bits, with the rank on top; nil when none holds.
@@ -45,7 +52,43 @@ package struct FormatSniffer {
             else { return nil }
             return 96 + bits
         case .chunk(let wanted, let stop, let from): return hasChunk(wanted, before: stop, from: from) ? 64 : nil
+        // Weaker than one byte in its place: a file of another format may hold such a text as well.
+        case .find(let bytes, let within): return find(bytes, within: within) ? 1 : nil
+        case .xmlRoot(let name, let namespace):
+            guard let root = XMLRoot(head), root.name == name else { return nil }
+            guard let namespace else { return 2 }
+            return root.namespace == namespace ? 3 : nil
+        case .tiffTag(let tag): return TIFFDirectory(head)?.has(tag: tag) == true ? 64 : nil
+        case .gzip(let rule):
+            // Three bytes of its own.
+            return FormatSniffer(head: inflated, tail: [], inflated: []).score(rule).map { 24 + $0 }
         }
+    }
+
+    /// Whether the bytes begin in the first `within` bytes.
+    ///
+    /// - Complexity: O(`within` + `bytes.count`), by what D. E. Knuth, J. H. Morris and V. R. Pratt published in 1977.
+    private func find(_ bytes: [UInt8], within: Int) -> Bool {
+        guard !bytes.isEmpty else { return false }
+        /// For each count of bytes that fit: how many still fit when the next one does not.
+        var fallback = [0, 0]
+        for index in bytes.indices.dropFirst() {
+            fallback.append(Self.advance(fallback[index], over: bytes[index], bytes, fallback))
+        }
+        let (end, overflows) = within.addingReportingOverflow(bytes.count - 1)
+        var fitting = 0
+        for byte in head.prefix(overflows ? head.count : max(0, end)) {
+            fitting = Self.advance(fitting, over: byte, bytes, fallback)
+            if fitting == bytes.count { return true }
+        }
+        return false
+    }
+
+    /// How many of the bytes fit once one more was read.
+    private static func advance(_ fitting: Int, over byte: UInt8, _ bytes: [UInt8], _ fallback: [Int]) -> Int {
+        var fitting = fitting
+        while fitting > 0, bytes[fitting] != byte { fitting = fallback[fitting] }
+        return bytes[fitting] == byte ? fitting + 1 : 0
     }
 
     /// Matched significant bits.

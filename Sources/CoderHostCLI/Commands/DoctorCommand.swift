@@ -38,9 +38,13 @@ enum DoctorCommand: Command {
         let missing = Catalogue.plugins.filter { known in
             !plugins.contains { $0.manifest?.id == known.manifest.id && $0.status.isUsable }
         }
+        let isolation = DoctorIsolation(host)
+        let demanding = plugins.filter { $0.status.isUsable && $0.manifest?.isolationNotes.isEmpty == false }
+        let refused = demanding.filter { $0.manifest?.requiresIsolation == true && isolation.isAbsent }
+        let isSound = problems.isEmpty && refused.isEmpty
         if arguments.has("--json") {
-            Console.out(document(host, plugins, problems, missing).text)
-            return problems.isEmpty ? .success : .unavailable
+            Console.out(document(host, plugins, problems, missing, demanding, isolation).text)
+            return isSound ? .success : .unavailable
         }
         Console.out("coderhost \(coderHostVersion), plugin interface \(pluginInterfaceVersion), \(machineName)")
         Console.out("executable \(executablePath ?? "unknown")")
@@ -64,6 +68,14 @@ enum DoctorCommand: Command {
             Console.out("  \(plugin.path)")
             for warning in plugin.warnings { Console.out("    note: \(warning)") }
         }
+        for plugin in demanding {
+            Console.out("  \(plugin.path)")
+            for note in plugin.manifest?.isolationNotes ?? [] { Console.out("    note: \(note)") }
+            if refused.contains(plugin) {
+                Console.out("    refused: there is no sandbox here")
+                Console.out("    try: coderhost doctor isolation")
+            }
+        }
         if !missing.isEmpty {
             Console.out("  known, but not installed: \(missing.map(\.file).joined(separator: ", "))")
         }
@@ -74,13 +86,13 @@ enum DoctorCommand: Command {
                 + ParsedArguments.limitNames.map { "\($0.name)=\(limits[keyPath: $0.path])" }
                 .joined(separator: " "))
         for line in TrustReport(host).lines { Console.out(line) }
-        Console.out(DoctorIsolation(host).summary)
-        return problems.isEmpty ? .success : .unavailable
+        Console.out(isolation.summary)
+        return isSound ? .success : .unavailable
     }
 
     private static func document(
         _ host: CoderHost, _ plugins: [PluginRecord], _ problems: [PluginRecord],
-        _ missing: [HostConfiguration.KnownPlugin]
+        _ missing: [HostConfiguration.KnownPlugin], _ demanding: [PluginRecord], _ isolation: DoctorIsolation
     ) -> JSONValue {
         let limits = host.configuration.limits
         return .object([
@@ -103,7 +115,18 @@ enum DoctorCommand: Command {
                 "limits",
                 .object(ParsedArguments.limitNames.map { ($0.name, .integer(limits[keyPath: $0.path])) })
             ),
-            ("isolation", DoctorIsolation(host).json), ("trust", TrustReport(host).json),
+            ("isolation", isolation.json),
+            (
+                "isolation_demands",
+                .array(
+                    demanding.map { plugin in
+                        .object([
+                            ("plugin", .string(plugin.id)), ("file", .string(plugin.path)),
+                            ("isolation", plugin.manifest.map(PluginRendering.isolation) ?? .null),
+                        ])
+                    })
+            ),
+            ("trust", TrustReport(host).json),
             ("quarantine", .array(host.quarantine.entries.map(QuarantineCommand.json))),
             ("warnings", .array(host.warnings.map(JSONValue.string))),
         ])

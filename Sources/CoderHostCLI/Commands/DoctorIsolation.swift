@@ -19,6 +19,12 @@ struct DoctorIsolation {
     /// Whether `--isolation require` would decode here.
     var isSufficient: Bool { unmet.isEmpty }
 
+    /// Whether no worker can be started at all although the policy may want one.
+    var isAbsent: Bool {
+        if case .failure = outcome { return policy.mode != .off }
+        return false
+    }
+
     /// The groups of `require` that are not had in full.
     private var unmet: [Confinement.Group] {
         guard case .success(let confinement) = outcome else { return Confinement.Group.allCases }
@@ -31,7 +37,8 @@ struct DoctorIsolation {
             return [
                 "Plugins cannot be isolated here: \(error.message)",
                 "  try: \(error.hint ?? "install coderhost-worker again")", "",
-                "auto: everything runs inside this process; results say so. require: nothing is decoded.",
+                "auto: everything runs inside this process, and results say so; plugins that require isolation are refused.",
+                "require: nothing is decoded.",
             ]
         case .success(let confinement):
             var table = TextTable("MECHANISM", "STATE", "KEEPS A PLUGIN FROM")

@@ -80,6 +80,12 @@ enum ListCommand: Command {
             Console.out("")
             Console.out("\(plugin.path) is \(plugin.status.state.word): \(plugin.status.reason)")
         }
+        for plugin in plugins where plugin.status.isUsable {
+            for note in plugin.manifest?.isolationNotes ?? [] {
+                Console.out("")
+                Console.out("\(plugin.path): \(note)")
+            }
+        }
         for plugin in plugins where !plugin.status.isUsable {
             Console.out("")
             Console.out("\(plugin.fileName) is not used (\(plugin.status.state.word)): \(plugin.status.reason)")

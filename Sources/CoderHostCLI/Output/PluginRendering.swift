@@ -62,11 +62,19 @@ enum PluginRendering {
                             .object([("name", .string($0.name)), ("version", .string($0.version))])
                         })
                 ),
-                ("needed", .array(plugin.needed.map(JSONValue.string))),
+                ("needed", .array(plugin.needed.map(JSONValue.string))), ("isolation", isolation(manifest)),
                 ("coders", .array(manifest.coders.map(json))),
             ]
         }
         return .object(members)
+    }
+
+    /// What a plugin asks of isolation.
+    static func isolation(_ manifest: PluginManifest) -> JSONValue {
+        .object([
+            ("required", .bool(manifest.requiresIsolation)),
+            ("read", .array(manifest.readable.map { .string($0.rawValue) })),
+        ])
     }
 
     private static func json(_ coder: PluginManifest.Coder) -> JSONValue {

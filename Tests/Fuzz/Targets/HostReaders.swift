@@ -60,6 +60,8 @@ extension FuzzTarget {
                 .riffChunk(
                     form: Array(head.dropFirst(8).prefix(4)), chunk: Array(head.dropFirst(12).prefix(4)), at: at, part,
                     mask: part), .chunk(part, before: Array(part.reversed()), from: at),
+                .find(part, within: at), .xmlRoot(part, namespace: part), .tiffTag(at),
+                .gzip(.find(part, within: at)), .gzip(.xmlRoot(part, namespace: nil)), .gzip(.tiffTag(at)),
             ]
             for rule in rules { _ = sniffer.score([Signature(rules: [rule])]) }
         }
@@ -83,6 +85,15 @@ extension FuzzTarget {
     }
 
     @Sendable static func sniffed() -> [[UInt8]] {
-        Seeds.files("Fixtures/pictures").map { [7] + Seeds.bytes($0).prefix(4096) } + Seeds.found("sniffer")
+        let texts = [
+            "<?xml version='1.0'?><!--a--><!DOCTYPE svg [<!ENTITY n 'b'>]><s:svg xmlns:s='&n;'/>", "junk%PDF-1.7\n",
+            "II*\0\u{8}\0\0\0\u{1}\0\u{12}\u{1}\u{3}\0\u{1}\0\0\0\u{1}\0\0\0\0\0\0\0",
+        ]
+        // "<svg/>" of `gzip -n`.
+        let packed: [UInt8] = [
+            0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xB3, 0x29, 0x2E, 0x4B, 0xD7, 0xB7, 3, 0,
+        ]
+        return Seeds.files("Fixtures/pictures").map { [7] + Seeds.bytes($0).prefix(4096) } + Seeds.found("sniffer")
+            + texts.map { [7] + Array($0.utf8) } + [[7] + packed]
     }
 }

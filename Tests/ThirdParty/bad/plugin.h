@@ -16,7 +16,9 @@
 #ifndef NAME
 #define NAME bad
 #endif
+#ifndef PLUGIN_ID
 #define PLUGIN_ID "org.example." TEXT(NAME) "-plugin"
+#endif
 #define CODER_ID  "org.example." TEXT(NAME)
 
 /* What the manifest says. */
@@ -31,6 +33,9 @@
 #endif
 #ifndef MANIFEST_MORE_CODERS
 #define MANIFEST_MORE_CODERS ""
+#endif
+#ifndef MANIFEST_ISOLATION /* an object */
+#define MANIFEST_ISOLATION "{}"
 #endif
 #ifndef PRIORITY
 #define PRIORITY 100
@@ -54,7 +59,8 @@
 #define MANIFEST                                                                                                      \
     "{ \"schema\": 1, \"plugin\": { \"id\": \"" PLUGIN_ID "\", \"version\": \"" MANIFEST_VERSION "\" },"              \
     " \"abi\": { \"major\": " TEXT(ABI_MAJOR) ", \"minor_built\": " TEXT(CPI_TARGET_MINOR) ","                        \
-    " \"minor_needed\": " TEXT(MINOR_NEEDED) " }, \"coders\": [ { \"id\": \"" MANIFEST_CODER "\","                    \
+    " \"minor_needed\": " TEXT(MINOR_NEEDED) " }, \"isolation\": " MANIFEST_ISOLATION ","                             \
+    " \"coders\": [ { \"id\": \"" MANIFEST_CODER "\","                                                                \
     " \"roles\": [" MANIFEST_ROLES "], \"priority\": " TEXT(PRIORITY) ", " FORMATS " }" MANIFEST_MORE_CODERS " ] }"
 #endif
 #ifndef NO_MANIFEST

@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `isolation.required` and `isolation.read` in the command's answers.
+@Suite(.timeLimit(.minutes(40))) struct `What a plugin demands of isolation` {
+    private let place = TemporaryDirectory()
+
+    private func build(_ isolation: String, named name: String? = nil, _ more: String...) throws {
+        let object = isolation.replacing("\"", with: "\\\"")
+        try PluginBuilder.build(
+            "bad/claims-formats.c", flags: ["-DMANIFEST_ISOLATION=\"\(object)\""] + more, into: place.path, named: name)
+        place.write(Array("BAD!".utf8), to: "picture.bad")
+    }
+
+    private var file: String { place.file("libcoder-claims-formats.so") }
+
+    @Test func `is told by list and doctor`() throws {
+        try build(#"{"required": true, "read": ["fonts"]}"#)
+        let notes = [
+            "it runs in a worker only, except with --isolation off (isolation.required)",
+            "it reads the system's fonts while it is loaded in a worker (isolation.read)",
+        ]
+
+        let list = try Tool.run("list", "--plugin-dir", place.path)
+        for note in notes { #expect(list.lines.contains("\(file): \(note)"), "\(list.stdout)") }
+        let listed = Document(try Tool.run("list", "--json", "--plugin-dir", place.path).stdout)
+        let plugin = listed["plugins"].list.first { $0["file"].text == file }
+        #expect(plugin?["isolation"]["required"].bool == true)
+        #expect(plugin?["isolation"]["read"].list.map(\.text) == ["fonts"])
+        let jpeg = listed["plugins"].list.first { $0["plugin"].text == "org.coderhost.jpeg-plugin" }
+        #expect(jpeg?["isolation"]["required"].bool == false)
+        #expect(jpeg?["isolation"]["read"].list.count == 0)
+
+        let doctor = try Tool.run("doctor", "--plugin-dir", place.path)
+        #expect(doctor.stdout.contains("  \(file)\n    note: \(notes[0])\n    note: \(notes[1])\n"), "\(doctor.stdout)")
+        let report = Document(try Tool.run("doctor", "--json", "--plugin-dir", place.path).stdout)
+        #expect(report["isolation_demands"].list.map { $0["file"].text } == [file])
+        #expect(report["isolation_demands"][0]["plugin"].text == "org.example.bad-plugin")
+        #expect(report["isolation_demands"][0]["isolation"]["required"].bool == true)
+    }
+
+    @Test func `is told by plugin check`() throws {
+        try build(#"{"required": true}"#)
+
+        let text = try Tool.run("plugin", "check", file, "--only", "manifest.note")
+        let report = Document(try Tool.run("plugin", "check", file, "--only", "manifest.note", "--json").stdout)
+
+        #expect(text.stdout.contains("note: it runs in a worker only"), "\(text.stdout)\(text.stderr)")
+        #expect(report["plugin"]["isolation"]["required"].bool == true)
+        #expect(report["plugin"]["isolation"]["read"].list.isEmpty)
+    }
+
+    @Test func `is not told of plugins that demand nothing`() throws {
+        let list = try Tool.run("list")
+        #expect(!list.stdout.contains("isolation.re"))
+        #expect(Document(try Tool.run("doctor", "--json").stdout)["isolation_demands"].list.isEmpty)
+    }
+
+    /// A copy of the command with one of its own plugins beside it.
+    @Test(arguments: [(true, "worker"), (false, "in-process")])
+    func `moves a bundled plugin to a worker`(required: Bool, mode: String) throws {
+        let copy = try Tool.copy(plugins: [], into: place)
+        try Tool.copy(Repository.worker, to: place.file("coderhost-worker"))
+        try build(
+            "{\"required\": \(required)}", named: "libcoder-farbfeld.so",
+            #"-DPLUGIN_ID="org.coderhost.farbfeld-plugin""#)
+
+        let result = try run(
+            [copy, "info", "picture.bad", "--json"], directory: place.path, environment: Tool.environment)
+
+        #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
+        #expect(result.documents.first?["isolation"]["mode"].text == mode, "\(result.stdout)")
+    }
+
+    @Test func `has doctor end with 69 where there is no sandbox, and info name the plugin`() throws {
+        // Beside this copy there is no worker; one that the system has is not asked for.
+        try build(#"{"required": true}"#)
+        let environment = Tool.environment.merging(["CODERHOST_WORKER": "/bin/false"]) { _, new in new }
+
+        let info = try Tool.run(
+            "info", "picture.bad", "--json", "--plugin-dir", place.path, directory: place.path,
+            environment: environment)
+        let error = info.documents.first?["error"]
+        #expect(info.status == 69, "\(info.stdout)\(info.stderr)")
+        #expect(error?["code"].text == "isolationUnavailable")
+        #expect(error?["message"].text?.contains("libcoder-claims-formats.so requires isolation") == true)
+
+        let doctor = try Tool.run("doctor", "--plugin-dir", place.path, environment: environment)
+        #expect(doctor.status == 69)
+        #expect(doctor.stdout.contains("    refused: there is no sandbox here\n"), "\(doctor.stdout)")
+
+        let off = try Tool.run(
+            "info", "picture.bad", "--isolation", "off", "--plugin-dir", place.path, directory: place.path,
+            environment: environment)
+        #expect(off.status == 0, "\(off.stderr)")
+    }
+
+    /// A word of `deny-calls.c`: with either wall missing the other one still has the fonts, and nothing else.
+    @Test(
+        .enabled(if: readFile("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf") != nil),
+        arguments: ["namespaces", "landlock"])
+    func `lets a plugin read fonts where a wall is missing`(word: String) throws {
+        let source = "\(Repository.root)/Tests/ThirdParty/isolation/deny-calls.c"
+        try #require(try run(["cc", "-std=c11", "-O1", source, "-o", place.file("deny-calls")]).status == 0)
+        place.write(Array("BAD!".utf8), to: "picture.bad")
+        func convert(_ font: String, _ read: String, _ output: String) throws -> CommandResult {
+            let folder = TemporaryDirectory()
+            try PluginBuilder.build(
+                "isolation/draws-text.c",
+                flags: ["-DFONT=\"\(font)\"", #"-DMANIFEST_ISOLATION="{\"read\": [\#(read)]}""#], into: folder.path)
+            return try run(
+                [
+                    place.file("deny-calls"), word, "--", Tool.path, "convert", "picture.bad", "-o", output,
+                    "--isolation", "auto", "--plugin-dir", folder.path,
+                ], directory: place.path, environment: Tool.environment)
+        }
+        let (font, fonts) = ("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", #"\"fonts\""#)
+
+        let drawn = try convert(font, fonts, "drawn.pam")
+        #expect(drawn.status == 0, "\(drawn.stderr)")
+        #expect(readFile(place.file("drawn.pam"))?.contains(0) == true)
+        #expect(try convert(font, "", "not.pam").stderr.contains("cannot be read"))
+        #expect(try convert("/etc/passwd", fonts, "not.pam").stderr.contains("cannot be read"))
+    }
+}
