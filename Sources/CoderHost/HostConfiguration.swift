@@ -32,6 +32,9 @@ public struct HostConfiguration: Sendable {
     public var followsChanges: Bool
     /// Where plugins run.
     public var isolation = IsolationPolicy()
+    /// Threads that one image may use where its options state no number: 1 keeps batches and servers fast, as many as there
+    /// are processors make a single image fast. No output depends on it.
+    public var threadsPerImage = 1
     /// What an undefined target format stands for.
     public var defaultAlphaFormat: ImageFormat = "png"
     public var defaultOpaqueFormat: ImageFormat = "jpeg"

@@ -7,8 +7,8 @@ import ImageModel
 @main
 struct CoderHostCommand {
     private static let commands: [any Command.Type] = [
-        ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, CompareCommand.self,
-        FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, PluginCommand.self,
+        ListCommand.self, InfoCommand.self, ConvertCommand.self, ThumbnailCommand.self, RewriteCommand.self,
+        CompareCommand.self,        FramesCommand.self, PlayCommand.self, ProgressiveCommand.self, BenchCommand.self, PluginCommand.self,
         QuarantineCommand.self, DoctorCommand.self,
     ]
 

@@ -272,10 +272,11 @@ static void write_loading(int can_ask, int may_start_threads) {
     answer(TRAP);
 }
 
-int filter_loading(int can_ask, int may_start_threads) {
+int filter_loading(int can_ask, int may_start_threads, int has_pool) {
     int error = can_ask ? 0 : EOPNOTSUPP;
     if (can_ask) {
-        write_loading(1, may_start_threads);
+        /* The guardian lets the threads of the pool pass in workers only; without it there is no pool. */
+        write_loading(1, may_start_threads || has_pool);
         const unsigned flags[] = {SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0};
         for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
             int listener = install(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags[i]);

@@ -21,7 +21,7 @@
  * Installs the filter for constructors and init of a plugin. Returns the descriptor at which the guardian is asked, or
  * -errno: then no process is asked, and what loading needs is allowed until the second filter.
  */
-int filter_loading(int can_ask, int may_start_threads);
+int filter_loading(int can_ask, int may_start_threads, int has_pool);
 
 /* What the seal answers to a call that libraries try and get along without; 0: it is a violation. */
 int filter_quiet_error(int call);

@@ -76,12 +76,15 @@ static int end_child(pid_t child) {
 typedef struct handover_message {
     int      error; /* why there is no listener; 0 = it comes with the message */
     uint32_t threads;
+    uint32_t pool;
 } handover_message;
 
 static int listener = -1;
 static int listener_error = EPROTO; /* nothing was handed over yet */
 static int is_sealed;
 static uint32_t thread_limit;
+/* Threads of the host's, which only a worker has. */
+static uint32_t pool_limit;
 /* Forks that the host has ordered and the zygote has not made yet. */
 static uint32_t permitted_forks;
 
@@ -101,6 +104,7 @@ static void take_over(void) {
         }
         listener_error = listener < 0 ? body.error : listener_begin(listener);
         thread_limit = body.threads;
+        pool_limit = body.pool;
         send(handover, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     close(handover);
@@ -167,14 +171,15 @@ static int obey(pid_t child) {
    the kernel has removed it. */
 #define RECOUNTS 8
 
-/* Whether the process of a thread may start one more. */
-static int may_start_thread(pid_t thread) {
+/* Whether the process of a thread may start one more. The zygote itself has no pool. */
+static int may_start_thread(pid_t thread, pid_t zygote) {
+    uint32_t limit = thread_limit + (thread == zygote ? 0 : pool_limit);
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)thread);
     for (int i = 0; i < RECOUNTS; i++) {
         struct stat status;
         /* One link for each thread, and two of the folder's own. Where /proc is hidden, RLIMIT_NPROC is what is left. */
-        if (stat(path, &status) != 0 || status.st_nlink < 3 || status.st_nlink - 2 <= thread_limit) {
+        if (stat(path, &status) != 0 || status.st_nlink < 3 || status.st_nlink - 2 <= limit) {
             return 1;
         }
         struct timespec moment = {0, 500000};
@@ -188,7 +193,10 @@ enum { LET_THROUGH = 0, VIOLATION = -1 };
 /* LET_THROUGH, VIOLATION, or the errno to refuse a call with. Pointers are not looked at: what they point to may change. */
 static int judge(const listener_call *call, pid_t child, int takes_orders) {
     if (call->number == __NR_clone && call->first != FORK_FLAGS) {
-        return may_start_thread(call->thread) ? LET_THROUGH : EAGAIN;
+        if (may_start_thread(call->thread, child)) {
+            return LET_THROUGH;
+        }
+        return thread_limit == 0 ? VIOLATION : EAGAIN;
     }
     if (call->number == __NR_clone) {
         /* The order was sent before the zygote was told to fork, but poll may have looked at its socket before that. */
@@ -342,12 +350,12 @@ void guardian_fork(void) {
     }
 }
 
-void guardian_hand_over(int descriptor, uint32_t threads) {
+void guardian_hand_over(int descriptor, uint32_t threads, uint32_t pool) {
     union {
         struct cmsghdr align;
         char space[CMSG_SPACE(sizeof(int))];
     } control;
-    handover_message body = {descriptor < 0 ? -descriptor : 0, threads};
+    handover_message body = {descriptor < 0 ? -descriptor : 0, threads, pool};
     struct iovec part = {&body, sizeof body};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (descriptor >= 0) {

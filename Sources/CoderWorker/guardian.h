@@ -21,7 +21,7 @@ void guardian_fork(void);
  * tells the -errno that there is none for, and how many threads the plugin may have at one time. Closes the descriptor
  * here and waits until the guardian has it.
  */
-void guardian_hand_over(int listener, uint32_t threads);
+void guardian_hand_over(int listener, uint32_t threads, uint32_t pool);
 
 /* In the child: whether the guardian has taken it. */
 extern int guardian_holds;

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "plugin.h"
 
+#include "parallel.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -77,15 +79,14 @@ const void *plugin_get(const char *id) { return plugin.get ? plugin.get(id) : NU
 
 /* ---- the host as an entry function sees it ---- */
 
-static const void *no_extension(void *ctx, const char *id) {
+static const void *extension(void *ctx, const char *id) {
     (void)ctx;
-    (void)id;
-    return NULL;
+    return strcmp(id, CPI_EXT_PARALLEL) == 0 ? &parallel_table : NULL;
 }
 
 static const cpi_host *host_table(const iso_load *load) {
     static char version[sizeof load->host_version];
-    static cpi_host host = {.size = sizeof host, .name = "coderhost", .version = version, .get = no_extension};
+    static cpi_host host = {.size = sizeof host, .name = "coderhost", .version = version, .get = extension};
     memcpy(version, load->host_version, sizeof version - 1);
     host.abi_minor = load->host_minor;
     return &host;

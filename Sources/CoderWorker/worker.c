@@ -12,6 +12,7 @@
 #include "descriptors.h"
 #include "filter.h"
 #include "guardian.h"
+#include "parallel.h"
 #include "session.h"
 #include "violation.h"
 #include "worker_exit.h"
@@ -90,6 +91,8 @@ _Noreturn void worker_run(int socket, int shared, const iso_fork *limits, int re
                           limits->cpu_seconds);
     violation_record(record ? shared_page : NULL);
     violation_context(0, 0, 0);
+    /* Without a guardian there is nobody who would let a thread through that the plugin has not declared. */
+    parallel_begin(guardian_holds || limits->threads ? limits->pool : 0);
     filter_seal(limits->threads != 0, record);
     iso_ready ready = {confinement};
     wire_send_descriptor(ISO_READY, 0, &ready, sizeof ready, -1);

@@ -95,7 +95,7 @@ static void confine(const iso_load *load, const char *folders, size_t length, in
     violation_watch();
     /* Before Linux 5.5 the guardian cannot let a call through. */
     int can_ask = confine_kernel_is(5, 5);
-    guardian_hand_over(filter_loading(can_ask, load->threads > 0), load->threads);
+    guardian_hand_over(filter_loading(can_ask, load->threads > 0, load->pool > 0), load->threads, load->pool);
 }
 
 /* The plugin between ISO_LOAD and ISO_START. */

@@ -151,6 +151,8 @@ typedef struct iso_load {
     uint32_t max_descriptors; /* RLIMIT_NOFILE                                                             */
     uint32_t idle_seconds;    /* after which a zygote without workers, or a worker without a session, ends; 0 = never */
     uint32_t threads;         /* threads that the plugin may have at one time beside the first; 0 = none           */
+    uint32_t pool;            /* threads of the host's that a worker may have beside those                          */
+    uint32_t reserved;
     uint64_t address_bytes;   /* RLIMIT_AS while the plugin is loaded; 0 = none                            */
     char     host_version[32];
     char     name[64];        /* of the file, for messages                                                 */
@@ -202,6 +204,8 @@ typedef struct iso_fork {
     uint64_t address_bytes; /* only where the guardian does not hold the seal (see iso_seal)      */
     uint32_t cpu_seconds;   /* RLIMIT_CPU; 0 = none                                               */
     uint32_t threads;       /* 1: it may start threads                                            */
+    uint32_t pool;          /* threads that the worker starts for cpi_parallel_api                */
+    uint32_t reserved;
 } iso_fork;
 
 /* Descriptor: a pidfd, where the kernel has them. */

@@ -1,4 +1,5 @@
 import CCoderPlugin
+import Glibc
 
 /// The version of this package.
 public let coderHostVersion = "0.1.0"
@@ -12,8 +13,10 @@ enum HostTable {
             to: cpi_host(
                 size: UInt32(MemoryLayout<cpi_host>.size), abi_minor: UInt32(CPI_ABI_MINOR),
                 name: constant("coderhost"), version: constant(coderHostVersion), ctx: nil,
-                // This version lends nothing beyond the services of a session.
-                get: { _, _ in nil }))
+                get: { _, id in
+                    guard unsafe strcmp(id, CPI_EXT_PARALLEL) == 0 else { return nil }
+                    return unsafe UnsafeRawPointer(ParallelTable.pointer)
+                }))
         return unsafe UnsafePointer(table)
     }()
 

@@ -62,6 +62,7 @@ final class ImportedDecoder: FrameDecoder {
     private func known(_ native: cpi_pixel_format) throws(CoderError) -> PixelFormat {
         if let format = PixelFormat(native) { return format }
         guard let format = PixelFormat.distinct(try offers()).first else { throw .unknown(native) }
+        if let stored = native.description { context.warn("\(stored) become \(format)") }
         return format
     }
 

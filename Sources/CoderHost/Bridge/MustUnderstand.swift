@@ -40,6 +40,25 @@ extension CoderError {
     }
 }
 
+extension cpi_pixel_format {
+    /// What a file holds that no buffer of this host does; nil for anything else.
+    ///
+    /// For example "5 channels of unsigned 32-bit integers".
+    var description: String? {
+        let samples: String? =
+            switch numeric {
+            case CPI_NUMERIC_UNORM: "\(bits)-bit samples"
+            case CPI_NUMERIC_FLOAT: "\(bits)-bit floats"
+            case CPI_NUMERIC_UINT: "unsigned \(bits)-bit integers"
+            case CPI_NUMERIC_SINT: "signed \(bits)-bit integers"
+            default: nil
+            }
+        guard let samples, reserved == 0 else { return nil }
+        let plane = layout == CPI_LAYOUT_PLANAR ? " in planes" : ""
+        return channels == CPI_CHANNELS_MANY ? "\(count) channels of \(samples)\(plane)" : samples + plane
+    }
+}
+
 extension cpi_image_info {
     /// - Throws: `.unsupportedFeature`, as the others.
     func requireUnderstood() throws(CoderError) {

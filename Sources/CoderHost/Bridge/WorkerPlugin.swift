@@ -14,10 +14,11 @@ struct WorkerPlugin {
     ///   - path: where the file stands, with no `descriptor`.
     ///   - readable: folders and files that the loader, and the plugin while it is loaded, may read.
     ///   - threads: How many the plugin may have at one time, beside the first.
+    ///   - pool: Threads of the host's that each worker may have beside those.
     ///   - idleSeconds: after which a process that nobody asks anything ends by itself.
     init(
         name: String, descriptor: Int32?, path: String, readable: [String], idleSeconds: Int, records: Bool = false,
-        threads: Int = 0, needed: Set<Confinement.Group> = []
+        threads: Int = 0, pool: Int = 0, needed: Set<Confinement.Group> = []
     ) {
         self.descriptor = descriptor
         self.needed = needed
@@ -27,6 +28,7 @@ struct WorkerPlugin {
         load.data_bytes = 192 << 20
         load.address_bytes = 8 << 30
         load.threads = UInt32(clamping: threads)
+        load.pool = UInt32(clamping: pool)
         load.load_seconds = 10
         load.max_descriptors = 64
         load.idle_seconds = UInt32(clamping: idleSeconds)

@@ -58,7 +58,8 @@ final class IsolatedPlugin: Sendable {
     /// - Throws: `.pluginRefused`, `.isolationUnavailable`, `.pluginCrashed`.
     func lease(_ context: SessionContext) throws(CoderError) -> Worker {
         if case .refused(let status) = quarantine.admit(record, sealed.hash) { throw record.refusal(status) }
-        let memory = WorkerMemory(context.limits, threads: threads)
+        let pool = poolThreads(context)
+        let memory = WorkerMemory(context.limits, threads: threads + pool)
         let processor = host_bound_processor()
         while let idle = state.withLock({ state in
             let index =
@@ -75,7 +76,7 @@ final class IsolatedPlugin: Sendable {
         var failure = ZygoteFailure.gone
         for _ in 0..<3 {
             do throws(ZygoteFailure) {
-                return try fork(context, memory)
+                return try fork(context, memory, pool: pool)
             } catch {
                 failure = error
                 guard case .gone = error else { break }
@@ -88,9 +89,17 @@ final class IsolatedPlugin: Sendable {
     var threads: Int { max(0, record.manifest?.threads ?? 0) }
 
     /// Processes and threads that may be there at one time. Some of them have ended and are not reaped yet: half is reserve.
-    private var processLimit: Int { 2 * (min(policy.maxWorkers, 1 << 12) + 2) * (1 + min(threads, 1 << 10)) }
+    private var processLimit: Int { 2 * (min(policy.maxWorkers, 1 << 12) + 2) * (1 + min(threads, 1 << 10) + Self.maxPool) }
 
-    private func fork(_ context: SessionContext, _ memory: WorkerMemory) throws(ZygoteFailure) -> Worker {
+    /// Threads of the host's in one worker beside the first, at most.
+    static let maxPool = max(0, min(64, processorCount) - 1)
+
+    /// Threads of the host's that a session is worth.
+    private func poolThreads(_ context: SessionContext) -> Int { min(Self.maxPool, context.threadHint - 1) }
+
+    private func fork(
+        _ context: SessionContext, _ memory: WorkerMemory, pool: Int
+    ) throws(ZygoteFailure) -> Worker {
         let zygote = try self.zygote(context)
         let seconds = context.limits.maxMilliseconds == 0 ? 0 : context.limits.maxMilliseconds / 1000 + 2
         let worker = try zygote.fork(
@@ -98,7 +107,7 @@ final class IsolatedPlugin: Sendable {
             // The time of all threads together, and of all sessions.
             seconds: min(seconds, 1 << 20) * min(1024, max(1, context.limits.maxThreads))
                 * min(1 << 20, policy.reuse.sessions),
-            threads: threads > 0, context)
+            threads: threads > 0, pool: pool, context)
         if zygote.isAlone { state.withLock { $0.zygote = nil } }
         do throws(CoderError) {
             try worker.awaitReady(context)
@@ -156,7 +165,7 @@ final class IsolatedPlugin: Sendable {
         let message = WorkerPlugin(
             name: record.fileName, descriptor: isCopy ? sealed.file.descriptor : nil, path: sealed.path,
             readable: readable, idleSeconds: policy.idleSeconds,
-            records: policy.recordsRefusals, threads: threads,
+            records: policy.recordsRefusals, threads: threads, pool: Self.maxPool,
             needed: policy.mode == .require ? policy.needed : [])
         guard readable.count <= Self.maxPaths, message.message.count <= WorkerChannel.bodyLimit else {
             throw .failed(unpreparable("it needs \(readable.count) libraries by names too long or too many"))

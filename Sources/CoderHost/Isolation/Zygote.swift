@@ -196,6 +196,7 @@ final class Zygote: Sendable {
     /// - Throws: what is missing when there can be none; the caller may try with a new zygote.
     func fork(
         _ number: UInt64, of plugin: IsolatedPlugin, memory: WorkerMemory, seconds: Int, threads: Bool,
+        pool: Int,
         _ context: SessionContext
     ) throws(ZygoteFailure) -> Worker {
         guard let page = SharedPage() else { throw .shortage("no memory for a worker: \(SystemError.last)") }
@@ -205,6 +206,7 @@ final class Zygote: Sendable {
         request.address_bytes = UInt64(clamping: memory.addressBytes)
         request.cpu_seconds = UInt32(clamping: seconds)
         request.threads = threads || isAlone ? 1 : 0
+        request.pool = UInt32(clamping: pool)
         if let group = process.group { group.admit(memory, kept: plugin.surfaces.byteCount) }
         do throws(ZygoteFailure) {
             return isAlone

@@ -78,16 +78,15 @@ extension CodersManager {
         var image = image
         if let box = options.maxPixelSize { try image.fit(into: box) }
         let encoder = encoders(for: format).first?.descriptor
-        let scale = encoder?.options.first { $0.key == OptionKey.quality && $0.scope.includesEncoding }
-        var coding = options.coder
-        if let quality = options.quality, scale != nil { coding[OptionKey.quality] = .real(quality) }
+        let scale = encoder?.quality
+        var coding = coding(options, for: format)
         guard let limit = options.maxFileSize else {
-            return try encode(image, to: format, coding, options, into: sink)
+            return try encode(.whole(image), to: format, coding, options, into: sink)
         }
         var report = EncodeReport(coder: encoder?.id ?? "", warnings: [])
         func attempt(_ coding: CoderOptions) throws(CoderError) -> [UInt8] {
             let trial = MemorySink(limits: limits)
-            report = try encode(image, to: format, coding, options, into: trial)
+            report = try encode(.whole(image), to: format, coding, options, into: trial)
             return trial.bytes
         }
         let bytes: [UInt8]
@@ -109,6 +108,24 @@ extension CodersManager {
         }
         try bytes.withSpan { span throws(CoderError) in try sink.write(span) }
         return report
+    }
+}
+
+extension CodersManager {
+    /// What the coder of a format is told, with the quality where it has one.
+    func coding(_ options: EncodeOptions, for format: ImageFormat) -> CoderOptions {
+        var coding = options.coder
+        if let quality = options.quality, encoders(for: format).first?.descriptor.quality != nil {
+            coding[OptionKey.quality] = .real(quality)
+        }
+        return coding
+    }
+}
+
+extension CoderDescriptor {
+    /// The option that says what to keep.
+    fileprivate var quality: PluginManifest.Option? {
+        options.first { $0.key == OptionKey.quality && $0.scope.includesEncoding }
     }
 }
 

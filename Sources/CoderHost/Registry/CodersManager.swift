@@ -140,7 +140,8 @@ public final class CodersManager: Sendable {
         for candidate in candidates {
             do throws(CoderError) {
                 let context = SessionContext(
-                    limits: limits ?? self.limits, options: candidate.descriptor.decodeOptions(of: options))
+                    limits: limits ?? self.limits, options: candidate.descriptor.decodeOptions(of: options),
+                    usualThreads: configuration.threadsPerImage)
                 for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
                 return try body(candidate, context)
             } catch {
@@ -283,26 +284,27 @@ public final class CodersManager: Sendable {
         _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
-        try encode(image, to: format, options, EncodeOptions(), into: sink)
+        try encode(.whole(image), to: format, options, EncodeOptions(), into: sink)
     }
 
     /// - Parameters:
     ///   - options: what the coder is told.
     ///   - wishes: what the host does itself.
     func encode(
-        _ image: DecodedImage, to format: ImageFormat, _ options: CoderOptions, _ wishes: EncodeOptions,
+        _ content: EncodingContent, to format: ImageFormat, _ options: CoderOptions, _ wishes: EncodeOptions,
         into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
         var refusal: CoderError?
         var absent = absentEncoders(for: format, .encode)
         for candidate in encoders(for: format) {
             let coder = candidate.descriptor
-            let context = SessionContext(limits: limits, options: options)
+            let context = SessionContext(
+                limits: limits, options: options, usualThreads: configuration.threadsPerImage)
             for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
             do throws(CoderError) {
                 try OptionCheck.examine(options, coder)
                 let encoder = try candidate.coder.makeEncoder(context)
-                try encode(image, with: encoder, coder, wishes, context, sink)
+                try encode(content, with: encoder, coder, wishes, context, sink)
             } catch {
                 let named = error.naming(encoder: coder.id)
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
@@ -317,16 +319,31 @@ public final class CodersManager: Sendable {
     }
 
     private func encode(
-        _ image: DecodedImage, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ wishes: EncodeOptions,
+        _ content: EncodingContent, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ wishes: EncodeOptions,
         _ context: SessionContext, _ sink: any OutputSink
     ) throws(CoderError) {
-        var facts = image.info
-        facts.size = image.pixels.size
-        facts.nativeFormat = image.pixels.format
-        facts.frameCount = 1
-        facts.isAnimated = false
-        facts.loopCount = .unknown
-        let plan = try EncodingPlan(facts, image.metadata, encoder, coder, context, background: wishes.background)
+        let (facts, metadata) = content.facts
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: wishes.background)
+        let image: DecodedImage
+        switch content {
+        case .whole(let whole): image = whole
+        case .rows(let rows):
+            let frame = FrameInfo(index: 0, rect: PixelRect(plan.info.size), hasAlpha: plan.info.hasAlpha)
+            if plan.keepsPlaces {
+                try plan.begin(encoder, sink)
+                if let multiple = try encoder.beginRows(frame) {
+                    try rows.encode(with: encoder, plan, multiple: multiple, context)
+                    return try encoder.finish()
+                }
+                let pixels = try plan.prepared(try rows.whole().pixels)
+                try context.holding(pixelBytes: pixels.byteCount) { () throws(CoderError) in
+                    try encoder.add(frame, pixels: pixels)
+                    try encoder.finish()
+                }
+                return
+            }
+            image = try rows.whole()
+        }
         try context.holding(pixelBytes: plan.byteCount(with: image.pixels)) { () throws(CoderError) in
             let pixels = try plan.prepared(image.pixels)
             try plan.begin(encoder, sink)
@@ -362,4 +379,13 @@ private struct RunTimeCoder: ImageCoder {
     }
 
     func makeEncoder(_ context: SessionContext) throws(CoderError) -> any FrameEncoder { try base.makeEncoder(context) }
+
+    func rewrite(
+        _ source: ImageSource, to sink: any OutputSink, _ request: RewriteRequest, _ context: SessionContext
+    ) throws(CoderError) -> RewriteOutcome { try base.rewrite(source, to: sink, request, context) }
+
+    func transcode(
+        _ source: ImageSource, to sink: any OutputSink, _ direction: TranscodeDirection, _ format: ImageFormat,
+        _ context: SessionContext
+    ) throws(CoderError) { try base.transcode(source, to: sink, direction, format, context) }
 }

@@ -133,7 +133,8 @@ extension CodersManager {
         var refusal: CoderError?
         var absent = absentEncoders(for: format, .encodeAnimation)
         for candidate in animationEncoders(for: format) {
-            let context = SessionContext(limits: limits ?? self.limits, options: options)
+            let context = SessionContext(
+                limits: limits ?? self.limits, options: options, usualThreads: configuration.threadsPerImage)
             for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
             do throws(CoderError) {
                 try OptionCheck.examine(options, candidate.descriptor)

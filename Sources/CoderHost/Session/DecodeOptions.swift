@@ -3,6 +3,10 @@ public import ImageProcessing
 
 /// How a picture is to come out: how large, in which colours, which way up.
 public struct DecodeOptions: Sendable, Hashable {
+    /// The part of the upright image that is decoded; nil for all of it. ``thumbnailSize`` is that of the part then.
+    ///
+    /// A coder that can decode a part for less does so; memory grows with the part alone where rows can be read in bands.
+    public var region: PixelRect?
     /// The box that the upright picture is fitted into; nil or an empty box for its full size.
     ///
     /// A picture that is inside the box already stays as it is.
@@ -71,7 +75,10 @@ extension DecodeOptions {
     /// - Parameters:
     ///   - size: as it is seen, upright.
     ///   - frameCount: frames that share ``limitBytes``.
-    public func targetSize(for size: PixelSize, _ format: PixelFormat, frameCount: Int = 1) -> PixelSize {
+    ///   - mayEnlarge: whether the image is made of vectors, which have no size of their own.
+    public func targetSize(
+        for size: PixelSize, _ format: PixelFormat, frameCount: Int = 1, mayEnlarge: Bool = false
+    ) -> PixelSize {
         if let limitBytes {
             let bytesPerPixel = max(4, format.bytesPerPixel)
             let most = max(1, limitBytes / bytesPerPixel / max(1, frameCount))
@@ -80,7 +87,7 @@ extension DecodeOptions {
                 .within(most, size)
         }
         guard let box = thumbnailSize, !box.isEmpty else { return size }
-        return size.scaled(to: box, preservesAspect: preservesAspectRatio, mayEnlarge: false)
+        return size.scaled(to: box, preservesAspect: preservesAspectRatio, mayEnlarge: mayEnlarge)
     }
 }
 

@@ -41,6 +41,30 @@ extension DecodeSession {
         return result
     }
 
+    /// Warns where the file holds images that are neither `verb` nor a thumbnail of one that is.
+    ///
+    /// - Parameters:
+    ///   - verb: "described" or "written".
+    ///   - written: the items that are; nil for the selected one.
+    package func warnOfOtherItems(_ verb: String, written: Set<Int>? = nil) throws(CoderError) {
+        guard info.hasItems || selectedItem != 0 else { return }
+        let done = written ?? [selectedItem]
+        let listed = try items()
+        let others = listed.filter { !done.contains($0.index) }
+        let images = others.filter { [.primary, .page, .alternative].contains($0.facts?.role ?? .page) }
+        if !images.isEmpty {
+            let count = images.count + done.count
+            context.warn(
+                "the file holds \(count) images, of which \(done.count == 1 ? "one is" : "\(done.count) are") \(verb): "
+                    + "coderhost info --items lists them, convert --item N writes another one")
+        }
+        for other in others {
+            guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? 0), !item.isAlpha
+            else { continue }
+            context.warn("item \(other.index) (\(item.kind ?? "an auxiliary image")) is not \(verb)")
+        }
+    }
+
     // MARK: Thumbnails
 
     /// The items that are small versions of the selected one.
@@ -83,5 +107,14 @@ extension DecodeSession {
             // The decoder stands at another item, or has failed: the next call opens a new one.
             throw error
         }
+    }
+}
+
+extension ImageItem {
+    /// Whether it is the alpha channel, which is decoded together with its image.
+    ///
+    /// - Source: ISO/IEC 23008-12 section 6.5.8; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
+    var isAlpha: Bool {
+        kind.map { $0.hasSuffix(":alpha") || $0.hasSuffix(":auxid:1") } ?? false
     }
 }

@@ -8,11 +8,18 @@ extension DecodeSession {
     /// only where the coder cannot hand it out in bands.
     /// - Throws: as ``decodeImage(preferring:)``.
     public func decodeImage(_ options: DecodeOptions) throws(CoderError) -> DecodedImage {
-        let pending = pendingOrientation
-        let upright = options.targetSize(for: pending.applied(to: info.size), info.nativeFormat)
-        let target = pending.swapsSides ? upright.transposed : upright
+        if let region = options.region { return try decodeImage(region: region, options) }
+        let target = storedTarget(options)
         let pixels = target == info.size ? try decodeImage() : try decodeImage(reducedTo: target, options)
         return try finished(pixels, options)
+    }
+
+    /// The size that the stored image is brought to, before it is turned upright.
+    func storedTarget(_ options: DecodeOptions, of size: PixelSize? = nil) -> PixelSize {
+        let pending = pendingOrientation
+        let upright = options.targetSize(
+            for: pending.applied(to: size ?? info.size), info.nativeFormat, mayEnlarge: info.isScalable)
+        return pending.swapsSides ? upright.transposed : upright
     }
 
     /// Decodes frame `index` as it is seen, as the options say.
@@ -62,7 +69,9 @@ extension DecodeSession {
     ///
     /// A coder's own reduction is softer, or sharper, than the filter; what is left of that depends on how much of the way
     /// the filter goes. These factors were measured with reductions by 2, 4 and 8 of JPEG and by any number of WebP.
-    private func scaledSize(for target: PixelSize, _ how: Resampling) throws(CoderError) -> PixelSize {
+    func scaledSize(for target: PixelSize, _ how: Resampling) throws(CoderError) -> PixelSize {
+        // Vectors have no size of their own.
+        if info.isScalable { return try sequence.decoder().scaledSize(atLeast: target) }
         // A coder reduces the stored values, which is not the same light.
         guard coder.roles.contains(.scale), !how.linearLight else { return info.size }
         func ask(_ percent: Int) throws(CoderError) -> PixelSize {
@@ -99,14 +108,7 @@ extension DecodeSession {
             return size == target
                 ? pixels : try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
         }
-        try sequence.stand(at: 0)
-        let rows = try DecodedRows(size, format, pool) { [self] rect, place throws(CoderError) in
-            let request = FrameRequest(scaledSize: reduction, region: rect)
-            guard try sequence.decode(place, request) == .complete else {
-                throw source.isComplete ? CoderError.truncated() : .needsInput
-            }
-        }
-        return try Resampler.resample(rows, to: target, options.resampling)
+        return try Resampler.resample(try decodedRows(scaledTo: reduction), to: target, options.resampling)
     }
 
     /// A small version that is worth its name: enough larger than what is wanted that its own losses do not show, and of
@@ -136,7 +138,7 @@ extension DecodeSession {
 
     // MARK: Colours, and the way up
 
-    private func finished(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+    func finished(_ pixels: PixelBuffer, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
         var image = DecodedImage(
             info: info, pixels: pixels, metadata: try settledMetadata(), format: format, coder: coder.id)
         image.info.size = pixels.size
@@ -165,9 +167,7 @@ extension PixelSize {
 extension DecodedImage {
     /// Takes a small version out of the metadata, which no longer shows the same.
     package mutating func dropEmbeddedThumbnail() {
-        for index in metadata.indices where metadata[index].kind == .exif {
-            metadata[index].bytes = ExifThumbnail.removing(metadata[index].bytes)
-        }
+        metadata = metadata.withoutThumbnails
         info.hasItems = false
     }
 
@@ -184,6 +184,15 @@ extension DecodedImage {
             case .xmp: metadata[index].bytes = XMPOrientation.replacing(metadata[index].bytes, with: .up)
             default: break
             }
+        }
+    }
+}
+
+extension [MetadataBlob] {
+    /// The same without the small version of the image that Exif may hold.
+    package var withoutThumbnails: [MetadataBlob] {
+        map { blob in
+            blob.kind == .exif ? MetadataBlob(.exif, ExifThumbnail.removing(blob.bytes), key: blob.key) : blob
         }
     }
 }

@@ -11,7 +11,7 @@ final class DecodedRows: RowSource {
     private var rows = 0..<0
 
     /// A band stays about in the second-level cache; of smaller ones a worker would be asked for more often.
-    private static let bytesPerBand = 1280 << 10
+    private static var bytesPerBand: Int { RowImage.bytesPerBand }
 
     /// - Parameter decode: fills the place with that part of the picture; called from the top, each row once.
     init(

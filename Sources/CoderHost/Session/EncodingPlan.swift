@@ -48,6 +48,9 @@ struct EncodingPlan {
         self.background = background
     }
 
+    /// Whether every pixel stays where it is, so that rows can be prepared one by one.
+    var keepsPlaces: Bool { turn == .up }
+
     func begin(_ encoder: any FrameEncoder, _ sink: any OutputSink) throws(CoderError) {
         try encoder.begin(info, to: sink)
         for blob in blobs {

@@ -12,6 +12,8 @@ public final class SessionContext: Sendable {
     private let end: Atomic<UInt64>
     private let cancelled = Atomic<Bool>(false)
     private let state = Mutex(State())
+    /// Threads that are worth using where the options state no number.
+    private let usualThreads: Int
     private let onProgress: (@Sendable (_ done: Int, _ total: Int) -> Void)?
 
     private struct State {
@@ -28,11 +30,12 @@ public final class SessionContext: Sendable {
     private static let maxWarnings = 32
 
     public init(
-        limits: DecodeLimits = .default, options: CoderOptions = CoderOptions(),
+        limits: DecodeLimits = .default, options: CoderOptions = CoderOptions(), usualThreads: Int = 1,
         onProgress: (@Sendable (_ done: Int, _ total: Int) -> Void)? = nil
     ) {
         self.limits = limits
         self.options = options
+        self.usualThreads = usualThreads
         self.onProgress = onProgress
         end = Atomic(Self.deadline(limits))
     }
@@ -123,10 +126,9 @@ public final class SessionContext: Sendable {
     var wantsProgress: Bool { onProgress != nil }
     func progress(_ done: Int, _ total: Int) { onProgress?(done, total) }
 
-    /// How many threads a coder is told that are worth starting. One for each session: a batch keeps the other cores
-    /// busy by itself.
+    /// How many threads a coder is told that are worth using.
     var threadHint: Int {
-        let wanted = options.integer(OptionKey.threads) ?? 1
+        let wanted = options.integer(OptionKey.threads) ?? usualThreads
         return max(1, limits.maxThreads > 0 ? min(wanted, limits.maxThreads) : wanted)
     }
 

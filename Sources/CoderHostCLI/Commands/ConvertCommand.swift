@@ -16,6 +16,7 @@ enum ConvertCommand: Command {
             ("coderhost convert - -o - -f png < in.webp > out.png", "in a pipe"),
             ("coderhost convert cat.gif -o cat.webp", "an animation stays one, where the format holds it"),
             ("coderhost convert cat.gif --frame 3 -o cat.png", "one frame of an animation"),
+            ("coderhost convert burst.heic --item all -o 'burst-{item}.jpg'", "every image of a file"),
         ],
         options: [
             OptionSpecification(
@@ -32,6 +33,7 @@ enum ConvertCommand: Command {
             OptionSpecification(
                 "--limit-bytes", value: "SIZE",
                 help: "make it so small that its pixels take at most so many bytes (default: no limit)"),
+        ] + ItemChoice.specification + [
             OptionSpecification("--frame", value: "N", help: "write this frame alone, from 0 (default: all)"),
             OptionSpecification(
                 "--first-frame", help: "write the first frame alone, even where the format holds animations"),
@@ -54,12 +56,17 @@ extension ConvertJob {
         let batch = Batch<Outcome>(arguments.operands) { [self] _, file, result in
             switch result {
             case .failure(let error): error.report(file, json: json, outputIsTaken: outputIsTaken)
-            case .success(let outcome) where json: report(outcome.json)
             case .success(let outcome):
-                for warning in outcome.warnings {
-                    Console.error(printable("coderhost: \(file): warning: \(warning)"))
+                for one in [outcome] + outcome.others {
+                    if json {
+                        report(one.json)
+                        continue
+                    }
+                    for warning in one.warnings {
+                        Console.error(printable("coderhost: \(file): warning: \(warning)"))
+                    }
+                    if verbose { Console.error(printable(one.line)) }
                 }
-                if verbose { Console.error(printable(outcome.line)) }
             }
         }
         // Host and worker never run at the same time; on one processor the wake-up is cheaper.

@@ -11,10 +11,12 @@ enum InfoCommand: Command {
             ("coderhost info -f width photo.heic", "one bare value, for scripts"),
             ("coderhost info --json *.jpg", "one JSON object a line; a bad file does not end it"),
             ("coderhost info --frames --hash --json cat.gif", "every frame, and digests of the pixels"),
+            ("coderhost info --items burst.heic", "every image of the file: pages, thumbnails, auxiliary images"),
             ("coderhost info - < photo.heic", "from standard input"),
         ],
         options: [
             OptionSpecification("--frames", help: "also every frame's place, duration, blend and disposal"),
+            OptionSpecification("--items", help: "also every image of the file: number, role, size, name"),
             OptionSpecification("--hash", help: "also SHA-256 of the pixels (RGBA8, straight alpha)"),
             OptionSpecification(
                 "-f", "--field", value: "FIELD",
@@ -29,6 +31,7 @@ enum InfoCommand: Command {
         // A field that has to be worked for is worked for when it is asked for.
         let wanted = Report.Wanted(
             frames: arguments.has("--frames") || fields.contains("frames"),
+            items: arguments.has("--items") || fields.contains("items"),
             hash: arguments.has("--hash") || fields.contains("pixel_sha256"), coder: arguments.value("--coder"),
             warnsOfEnd: fields.isEmpty || fields.contains("warnings"))
         for field in fields where !Report.fieldNames.contains(field) {
@@ -65,6 +68,7 @@ enum InfoCommand: Command {
 struct Report {
     struct Wanted {
         var frames: Bool
+        var items: Bool
         var hash: Bool
         var coder: String?
         /// Whether somebody wants to know that frames are missing; then they are looked for.
@@ -75,7 +79,7 @@ struct Report {
 
     static let fieldNames = [
         "file", "format", "coder", "width", "height", "frame_count", "loop_count", "has_alpha", "bit_depth",
-        "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "metadata", "isolation",
+        "orientation", "color_profile", "pixel_format", "is_animated", "density", "thumbnails", "items", "metadata", "isolation",
         "pixel_sha256", "frames", "warnings",
     ]
 
@@ -114,6 +118,7 @@ struct Report {
                         })
                 ))
         }
+        if wanted.items { result.append(("items", .array(try session.items().map(ItemRendering.json)))) }
         result.append(
             (
                 "metadata",
@@ -140,6 +145,7 @@ struct Report {
                         })
                 ))
         }
+        if wanted.warnsOfEnd, !wanted.items { try session.warnOfOtherItems("described") }
         if wanted.warnsOfEnd, info.isAnimated || session.coder.roles.contains(.animation) { warnOfEnd(session) }
         if !session.context.warnings.isEmpty {
             result.append(("warnings", .array(session.context.warnings.map(JSONValue.string))))
@@ -212,6 +218,7 @@ struct Report {
         line += "  [\(plain(value("coder")))]"
         var lines = [line]
         if value("pixel_sha256") != .null { lines.append("  pixels \(plain(value("pixel_sha256")))") }
+        for item in value("items").array ?? [] { lines.append(ItemRendering.text(item)) }
         for frame in value("frames").array ?? [] {
             func part(_ key: String) -> String { plain(frame[key] ?? .null) }
             var row = "  frame \(part("index")): \(part("width"))x\(part("height"))+\(part("x"))+\(part("y"))"

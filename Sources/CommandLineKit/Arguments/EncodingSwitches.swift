@@ -67,6 +67,9 @@ package struct EncodingSwitches {
         self.raw = raw
     }
 
+    /// Whether the encoder needs more than one pass, or a small version of the image.
+    package var needsWholeImage: Bool { maxFileSize != nil || embedsThumbnail }
+
     /// Whether nothing was said.
     package var isEmpty: Bool {
         shared.isEmpty && raw.isEmpty && named.isEmpty && maxFileSize == nil && !embedsThumbnail

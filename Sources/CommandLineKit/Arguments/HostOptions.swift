@@ -21,6 +21,18 @@ extension ParsedArguments {
         return configuration
     }
 
+    /// The configuration of a command that works on images: all processors for a single one, one thread for each of many.
+    package func configuration(imageCount: Int) throws(UsageError) -> HostConfiguration {
+        var configuration = try configuration()
+        let usual = imageCount == 1 ? processorCount : 1
+        configuration.threadsPerImage = try integer("--threads", 1...256) ?? usual
+        // A number that a person typed is their own limit.
+        if value("--threads") != nil, configuration.limits.maxThreads > 0 {
+            configuration.limits.maxThreads = max(configuration.limits.maxThreads, configuration.threadsPerImage)
+        }
+        return configuration
+    }
+
     /// The value of `--trust`; nil leaves it to the environment.
     private func trustPolicy() throws(UsageError) -> TrustPolicy? {
         guard let word = value("--trust") else {

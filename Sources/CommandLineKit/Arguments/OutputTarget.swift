@@ -96,11 +96,19 @@ package struct OutputTarget {
         }
     }
 
+    /// Whether every item of a file gets a name of its own.
+    var tellsItems: Bool {
+        switch kind {
+        case .template(let template), .openTemplate(let template): template.mentions("item")
+        default: false
+        }
+    }
+
     /// The output's name for one input; where the format decides the extension it is left open.
     ///
     /// - Parameter count: how many numbers there are, where that is known: all of them are written with as many digits.
     package func path(
-        for input: String, number: Int, of count: Int = 0, size: PixelSize, extensionOf: (ImageFormat) -> String
+        for input: String, number: Int, of count: Int = 0, item: Int = 0, size: PixelSize, extensionOf: (ImageFormat) -> String
     ) -> Name {
         let name = FileName(input == "-" ? "stdin" : input)
         let (stem, suffix) = (name.stem, name.suffix ?? "")
@@ -113,7 +121,7 @@ package struct OutputTarget {
         case .template(let template), .openTemplate(let template):
             let values = [
                 "stem": stem, "dir": name.folder, "ext": suffix, "n": String(number), "w": String(size.width),
-                "h": String(size.height),
+                "h": String(size.height), "item": String(item),
             ]
             let isOpen = if case .openTemplate = kind { true } else { false }
             return Name(

@@ -9,7 +9,7 @@ package struct OutputTemplate {
 
     private let pieces: [Piece]
 
-    package static let names = ["stem", "dir", "ext", "n", "w", "h"]
+    package static let names = ["stem", "dir", "ext", "n", "w", "h", "item"]
 
     /// - Parameter names: what it may have.
     /// - Throws: ``UsageError`` for what nothing could be put into.

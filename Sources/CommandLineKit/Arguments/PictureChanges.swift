@@ -53,12 +53,7 @@ package struct PictureChanges {
     private static func crop(_ arguments: ParsedArguments) throws(UsageError) -> (PixelRect?, CropPosition) {
         guard let text = arguments.value("--crop") else { return (nil, .center) }
         if let position = CropPosition(rawValue: text) { return (nil, position) }
-        let numbers = text.split(omittingEmptySubsequences: false) { "x+,".contains($0) }.map { Int($0) }
-        if numbers.count == 4, let width = numbers[0], let height = numbers[1], let x = numbers[2], let y = numbers[3],
-            width > 0, height > 0, x >= 0, y >= 0, max(width, height, x, y) <= 1 << 30
-        {
-            return (PixelRect(x: x, y: y, width: width, height: height), .center)
-        }
+        if let part = PixelRect(part: text) { return (part, .center) }
         let words = CropPosition.allCases.map(\.rawValue)
         throw UsageError(
             "--crop \(text) is no part of a picture",
@@ -131,6 +126,12 @@ package struct PictureChanges {
             && pipeline.transformers.isEmpty
     }
 
+    /// Whether only the size changes.
+    var isPlain: Bool {
+        let isFilledUp = box != nil && fit == .contain
+        return limitBytes == nil && colors == nil && background == nil && pipeline.transformers.isEmpty && !isFilledUp
+    }
+
     /// The switches that `convert` and `thumbnail` share.
     package static let specification = [
         OptionSpecification(
@@ -169,4 +170,26 @@ package struct PictureChanges {
         OptionSpecification("--tint", value: "COLOR", help: "fill its shape with a colour (default: none)"),
         OptionSpecification("--round", value: "RADIUS", help: "round the corners off (default: 0)"),
     ]
+}
+
+extension PixelRect {
+    /// Reads `WxH+X+Y`; nil for anything else.
+    fileprivate init?(part text: String) {
+        let numbers = text.split(omittingEmptySubsequences: false) { "x+,".contains($0) }.map { Int($0) }
+        guard numbers.count == 4, let width = numbers[0], let height = numbers[1], let x = numbers[2],
+            let y = numbers[3], width > 0, height > 0, x >= 0, y >= 0, max(width, height, x, y) <= 1 << 30
+        else { return nil }
+        self.init(x: x, y: y, width: width, height: height)
+    }
+}
+
+extension ParsedArguments {
+    /// A part of an image, `WxH+X+Y`.
+    package func part(_ name: String) throws(UsageError) -> PixelRect? {
+        guard let text = value(name) else { return nil }
+        guard let part = PixelRect(part: text) else {
+            throw UsageError("invalid \(name) value \"\(text)\": expected WxH+X+Y, such as 640x480+10+20")
+        }
+        return part
+    }
 }

@@ -12,6 +12,7 @@ package final class ConvertJob: Sendable {
     private let target: OutputTarget
     let format: ImageFormat?
     private let frame: Int?
+    private let items: ItemChoice?
     private let coder: String?
     private let kept: Set<MetadataBlob.Kind>
     private let firstFrameOnly: Bool
@@ -80,6 +81,10 @@ package final class ConvertJob: Sendable {
         package var isolation: IsolationReport?
         package var encoderIsolation: IsolationReport?
         package var warnings: [String]
+        /// The number of the item in its file.
+        package var item = 0
+        /// What became of further items of the same input.
+        package var others: [Outcome] = []
 
         package var line: String {
             "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder ?? "copy")]"
@@ -91,14 +96,14 @@ package final class ConvertJob: Sendable {
                 ("width", .integer(size.width)), ("height", .integer(size.height)),
                 ("coder", .string(decoder)), ("encoder", encoder.map(JSONValue.string) ?? .null),
                 ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(isolation)),
-                ("encoder_isolation", IsolationRendering.json(encoderIsolation)),
+                ("encoder_isolation", IsolationRendering.json(encoderIsolation)), ("item", .integer(item)),
                 ("warnings", .array(warnings.map(JSONValue.string))),
             ]).text
         }
     }
 
     package init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
-        host = try arguments.host()
+        host = CoderHost(configuration: try arguments.configuration(imageCount: style.names?.count ?? arguments.operands.count))
         limits = try arguments.limits()
         guard let output = arguments.value("--output") ?? style.output else {
             throw UsageError("-o OUT is missing", command: style.command)
@@ -112,6 +117,7 @@ package final class ConvertJob: Sendable {
                 "--frame and --first-frame both choose a frame", hint: "choose one", command: style.command)
         }
         frame = try arguments.integer("--frame", 0...1_000_000)
+        items = try ItemChoice(arguments, target, command: style.command)
         coder = arguments.value("--coder")
         kept = try Self.kept(arguments, style.kept)
         firstFrameOnly = arguments.has("--first-frame")
@@ -148,6 +154,9 @@ package final class ConvertJob: Sendable {
         OptionSpecification(
             "-j", "--jobs", value: "N",
             help: "inputs that are worked on at a time (default: the processors)"),
+        OptionSpecification(
+            "--threads", value: "N",
+            help: "threads for one image (default: the processors for a single input, else 1)"),
         OptionSpecification(
             "--budget", value: "SIZE",
             help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),
@@ -235,9 +244,7 @@ package final class ConvertJob: Sendable {
         defer { share.giveBack() }
         return try host.manager.withSession(source, options: decoding, forcing: coder) { session throws(CoderError) in
             do throws(CoderError) {
-                let shaper = try PictureShaper(changes, session)
-                share.take(shaper.memoryEstimate)
-                return try write(source, input, session, shaper)
+                return try convert(items: items?.numbers(in: session) ?? [0], source, input, session, share)
             } catch {
                 let canShowParts = session.coder.roles.contains(.incremental) && !allowsIncomplete
                 throw canShowParts && !style.copiesUnchanged ? error.hintingAtIncomplete : error
@@ -245,14 +252,32 @@ package final class ConvertJob: Sendable {
         }
     }
 
+    /// Writes one item after the other.
+    private func convert(
+        items: [Int], _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ share: MemoryBudget.Share
+    ) throws(CoderError) -> Outcome {
+        var first: Outcome?
+        for item in items {
+            try session.select(item: item)
+            let shaper = try PictureShaper(changes, session)
+            share.take(shaper.memoryEstimate)
+            if item == items.last { try session.warnOfOtherItems("written", written: Set(items)) }
+            var outcome = try write(source, input, session, shaper)
+            outcome.item = item
+            if first == nil { first = outcome } else { first?.others.append(outcome) }
+        }
+        guard let first else { throw .invalidArgument("no item is to be written") }
+        return first
+    }
+
     private func write(
         _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shaper: PictureShaper
     ) throws(CoderError) -> Outcome {
         let file = input.label
-        let output = target.path(for: input.name, number: input.number, size: shaper.size) {
-            host.manager.fileExtension(of: $0)
-        }
-        let isCopy = isUnchanged && isAtHome(session.format, in: output)
+        let output = target.path(
+            for: input.name, number: input.number, item: session.selectedItem, size: shaper.size
+        ) { host.manager.fileExtension(of: $0) }
+        let isCopy = isUnchanged && session.selectedItem == 0 && isAtHome(session.format, in: output)
         let (isAnimation, isCut) = try hasMoreFrames(session)
         let format =
             isCopy ? session.format : format(of: output) ?? usualFormat(session, isAnimation: isAnimation)
@@ -279,16 +304,27 @@ package final class ConvertJob: Sendable {
             (report, size) = (written.0, written.1)
         } else {
             if isAnimation { session.context.warn("\(format) holds one picture: only the first frame is written") }
-            let image: DecodedImage
-            (image, isIncomplete) = try decode(picture)
-            size = image.pixels.size
-            for warning in image.warnings { session.context.warn(warning) }
+            let content: Content
+            if let rows = try rows(picture) {
+                content = .rows(rows)
+                size = rows.info.size
+            } else {
+                let image: DecodedImage
+                (image, isIncomplete) = try decode(picture)
+                content = .whole(image)
+                size = image.pixels.size
+                for warning in image.warnings { session.context.warn(warning) }
+            }
             if isCut && !isIncomplete {
                 session.context.warn("the data ends in frame 1: the frame before it is written")
             }
             let options = try encode.encoding(format, host.manager.encoders(for: format).first?.descriptor, host)
             warnings = options.warnings
-            report = try host.manager.encode(image, to: format, encode.wishes(options.known, changes), into: sink)
+            let wishes = encode.wishes(options.known, changes)
+            switch content {
+            case .whole(let image): report = try host.manager.encode(image, to: format, wishes, into: sink)
+            case .rows(let rows): report = try host.manager.encode(rows, to: format, wishes, into: sink)
+            }
         }
         try sink.commit()
         isWritten = true
@@ -298,6 +334,12 @@ package final class ConvertJob: Sendable {
             size: size, decoder: session.coder.id, encoder: report?.coder, isIncomplete: isIncomplete,
             isolation: session.isolation, encoderIsolation: report?.isolation,
             warnings: session.context.warnings + warnings + (report?.warnings ?? []))
+    }
+
+    /// What is written.
+    private enum Content {
+        case whole(DecodedImage)
+        case rows(RowImage)
     }
 
     /// One input on its way.
@@ -384,12 +426,24 @@ package final class ConvertJob: Sendable {
         return (keeping(try shaper.image(of: part.pixels)), !part.isComplete)
     }
 
-    /// The picture with the metadata that are wanted.
+    /// The image in rows, where it need not be in memory as a whole.
+    private func rows(_ picture: Picture) throws(CoderError) -> RowImage? {
+        if frame != nil || allowsIncomplete || encode.needsWholeImage { return nil }
+        guard var image = try picture.shaper.rows() else { return nil }
+        keep(&image.metadata, &image.info)
+        return image
+    }
+
+    /// The image with the metadata that is wanted.
     private func keeping(_ image: DecodedImage) -> DecodedImage {
         var image = image
-        image.metadata.removeAll { !kept.contains($0.kind) }
-        if !kept.contains(.icc) { image.info.color.hasProfile = false }
+        keep(&image.metadata, &image.info)
         return image
+    }
+
+    private func keep(_ metadata: inout [MetadataBlob], _ info: inout ImageInfo) {
+        metadata.removeAll { !kept.contains($0.kind) }
+        if !kept.contains(.icc) { info.color.hasProfile = false }
     }
 
     /// The format that was asked for, by name or by the output's ending; nil where nothing was said.

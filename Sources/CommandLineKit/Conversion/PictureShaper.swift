@@ -16,7 +16,7 @@ package struct PictureShaper {
         self.changes = changes
         self.session = session
         let upright = session.pendingOrientation.applied(to: session.info.size)
-        (layout, options) = try Self.plan(changes, upright)
+        (layout, options) = try Self.plan(changes, upright, isScalable: session.info.isScalable)
         if changes.isIdentity { return }
         // Held against the limits like what is read: a switch can ask for anything.
         let native = session.info.nativeFormat
@@ -28,7 +28,7 @@ package struct PictureShaper {
 
     /// The sizes on the way, and what the decoder is asked for.
     private static func plan(
-        _ changes: PictureChanges, _ upright: PixelSize
+        _ changes: PictureChanges, _ upright: PixelSize, isScalable: Bool
     ) throws(CoderError) -> (Fit.Layout, DecodeOptions) {
         var options = DecodeOptions()
         // What stays as it is keeps its orientation where the format can tell it.
@@ -43,7 +43,8 @@ package struct PictureShaper {
             }
             size = inside.size
         }
-        let layout = changes.box.map { changes.fit.layout(size, in: $0, mayEnlarge: changes.mayEnlarge) }
+        let layout = changes.box.map { changes.fit.layout(size, in: $0, mayEnlarge: changes.mayEnlarge || isScalable) }
+        options.region = changes.part
         if changes.part == nil, let scaled = layout?.scaled {
             options.thumbnailSize = scaled
             options.preservesAspectRatio = false
@@ -54,16 +55,41 @@ package struct PictureShaper {
     /// The picture, or the first frame.
     package mutating func image() throws(CoderError) -> DecodedImage { try shaped(try session.decodeImage(options)) }
 
+    /// The image in rows, where nothing but its size changes; nil where it has to be in memory as a whole.
+    package func rows() throws(CoderError) -> RowImage? {
+        guard changes.isIdentity || changes.isPlain, layout.scaled == layout.result,
+            (session.info.size.area ?? 0) >= Self.fromPixels
+        else { return nil }
+        guard var image = try session.rowImage(options) else { return nil }
+        if !changes.isIdentity {
+            image.metadata = image.metadata.withoutThumbnails
+            image.info.hasItems = false
+            image.info.hasAlpha = image.info.nativeFormat.hasTransparency && image.info.hasAlpha
+        }
+        return image
+    }
+
+    /// Smaller images are in memory as a whole: they stay in the caches.
+    private static let fromPixels = 4 << 20
+
     /// What is there of a picture that was cut off.
     package mutating func image(of part: PixelBuffer) throws(CoderError) -> DecodedImage {
-        try shaped(try session.reduced(part, options))
+        try shaped(cropped(try session.reduced(part, options)))
+    }
+
+    /// Cuts out what the decoder was not asked to.
+    private func cropped(_ image: DecodedImage) throws(CoderError) -> DecodedImage {
+        guard let part = changes.part else { return image }
+        var image = image
+        image.pixels = try PixelConverter.cropped(image.pixels, to: part.intersection(PixelRect(image.pixels.size)))
+        return image
     }
 
     /// A frame as it is seen.
     ///
     /// - Parameter count: frames that share a number of bytes.
     package mutating func frame(_ index: Int, of count: Int) throws(CoderError) -> DecodedImage {
-        try shaped(try session.decodeFrame(index, options, frameCount: count))
+        try shaped(cropped(try session.decodeFrame(index, options, frameCount: count)))
     }
 
     /// The size of the result, as far as it is known before; of a number of bytes that of a picture of one frame.
@@ -102,9 +128,6 @@ package struct PictureShaper {
     }
 
     private mutating func reshape(_ image: inout DecodedImage) throws(CoderError) {
-        if let part = changes.part {
-            image.pixels = try PixelConverter.cropped(image.pixels, to: part.intersection(PixelRect(image.pixels.size)))
-        }
         if image.pixels.size != layout.scaled {
             image.pixels = try Resampler.resample(BufferRows(image.pixels), to: layout.scaled, changes.resampling)
         }

@@ -28,11 +28,11 @@
 #elif CASE == 7
 #define CHANGE_INFO info->flags |= UPPER_BIT;
 #elif CASE == 8
-#define CHANGE_INFO info->reserved = RESERVED;
+#define CHANGE_INFO info->color.reserved[1] = RESERVED;
 #elif CASE == 9
 #define CHANGE_INFO info->color.flags |= UPPER_BIT;
 #elif CASE == 10
-#define CHANGE_INFO info->color.reserved = RESERVED;
+#define CHANGE_INFO info->color.reserved[0] = RESERVED;
 #elif CASE == 11
 #define CHANGE_FRAME frame->flags |= UPPER_BIT;
 #elif CASE == 12
@@ -44,7 +44,7 @@
 #elif CASE == 15
 #define CHANGE_INFO info->native = NEW;
 #elif CASE == 16
-#define CHANGE_INFO info->native.reserved = RESERVED;
+#define CHANGE_INFO info->native.reserved = 0xef;
 #elif CASE == 17
 #define CHANGE_FRAME frame->blend = 9;
 #elif CASE == 18

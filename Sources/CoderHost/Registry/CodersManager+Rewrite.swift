@@ -1,0 +1,111 @@
+public import ImageModel
+
+extension CodersManager {
+    /// Copies a file with changes that need no decoding: every pixel that is kept keeps its value.
+    ///
+    /// - Returns: what became of it, and what differs from what was asked for.
+    /// - Throws: `.refused` where the format cannot make one of the changes without loss, `.noCoder` where no coder of the
+    ///   format rewrites; what is wrong with the file otherwise. The sink may have been written to: throw its output away.
+    public func rewrite(
+        _ source: ImageSource, to sink: any OutputSink, _ options: RewriteOptions
+    ) throws(CoderError) -> RewriteReport {
+        let facts = try withSession(source) { session throws(CoderError) in
+            (info: session.info, metadata: try session.metadata(), format: session.format)
+        }
+        guard let candidate = order(for: facts.format).first(where: { $0.descriptor.roles.contains(.rewrite) }) else {
+            throw CoderError(
+                .noCoder, "no usable coder rewrites \(facts.format)",
+                hint: "coderhost convert decodes and encodes it instead")
+        }
+        let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
+        let plan = RewritePlan(options, facts.info, facts.metadata)
+        for warning in plan.warnings { context.warn(warning) }
+        do throws(CoderError) {
+            let outcome = try candidate.coder.rewrite(source, to: sink, plan.request, context)
+            try plan.examine(outcome, context)
+            return RewriteReport(
+                format: facts.format, coder: candidate.descriptor.id,
+                size: plan.request.transform.applied(to: outcome.kept.size), warnings: context.warnings,
+                isolation: context.isolation)
+        } catch {
+            throw error.naming(encoder: candidate.descriptor.id)
+        }
+    }
+}
+
+/// What a plugin is asked for, so that the wishes of the caller come true.
+struct RewritePlan {
+    private(set) var request = RewriteRequest()
+    private(set) var warnings: [String] = []
+    private let info: ImageInfo
+
+    init(_ options: RewriteOptions, _ info: ImageInfo, _ metadata: [MetadataBlob]) {
+        self.info = info
+        request.removed = Set(options.removed.compactMap(\.kind))
+        request.optimizes = options.optimizes
+        request.isPerfect = options.isPerfect
+        let stored = info.orientationApplied ? Orientation.up : info.orientation ?? .up
+        let upright = stored.applied(to: info.size)
+        if let crop = options.crop {
+            let inside = crop.intersection(PixelRect(upright))
+            request.crop = inside.isEmpty ? crop : stored.source(of: inside, in: info.size)
+        }
+        let isTurned = options.transform != .up
+        if isTurned { request.transform = stored.followed(by: options.transform) }
+        edit(metadata, options, orientation: isTurned ? options.orientation ?? .up : options.orientation)
+    }
+
+    /// Edits Exif and XMP, which the plugin only replaces.
+    private mutating func edit(_ metadata: [MetadataBlob], _ options: RewriteOptions, orientation: Orientation?) {
+        let changesPixels = options.transform != .up || options.crop != nil
+        var hasExif = false
+        for blob in metadata where !request.removed.contains(blob.kind) {
+            var bytes = blob.bytes
+            switch blob.kind {
+            case .exif where !hasExif:
+                hasExif = true
+                if options.removed.contains(.gps) { bytes = ExifPosition.removing(bytes) }
+                if options.removed.contains(.thumbnail) || changesPixels {
+                    let without = ExifThumbnail.removing(bytes)
+                    if without != bytes, !options.removed.contains(.thumbnail) {
+                        warnings.append("the embedded thumbnail shows the image as it was: it is left out")
+                    }
+                    bytes = without
+                }
+                if let orientation { bytes = set(orientation, in: bytes) }
+            case .xmp:
+                if let orientation { bytes = XMPOrientation.replacing(bytes, with: orientation) }
+            default: continue
+            }
+            if bytes != blob.bytes { request.replaced.append(MetadataBlob(blob.kind, bytes, key: blob.key)) }
+        }
+        if let orientation, orientation != .up, !hasExif {
+            request.removed.remove(.exif)
+            request.replaced.append(MetadataBlob(.exif, ExifOrientation.blob(orientation)))
+        }
+    }
+
+    private mutating func set(_ orientation: Orientation, in exif: [UInt8]) -> [UInt8] {
+        if ExifOrientation.read(exif) == nil, orientation != .up {
+            warnings.append("Exif has no field for the orientation: it is not stored")
+        }
+        return ExifOrientation.replacing(exif, with: orientation)
+    }
+
+    /// Tells where the output holds other pixels than asked for.
+    func examine(_ outcome: RewriteOutcome, _ context: SessionContext) throws(CoderError) {
+        let wanted = request.crop ?? PixelRect(info.size)
+        let kept = outcome.kept
+        guard !kept.isEmpty, PixelRect(info.size).contains(kept) else {
+            throw CoderError(.pluginFault, "the plugin kept \(kept) of an image of \(info.size) pixels")
+        }
+        if kept == wanted { return }
+        if kept.contains(wanted) {
+            context.warn("the crop begins at the edge of a block: \(kept) is kept instead of \(wanted)")
+        } else {
+            context.warn(
+                "blocks at the edge cannot be turned without loss: \(kept) of \(wanted) is kept; "
+                    + "--perfect refuses this, coderhost convert keeps every pixel")
+        }
+    }
+}

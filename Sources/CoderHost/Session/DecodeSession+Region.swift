@@ -1,0 +1,66 @@
+public import ImageModel
+import ImageProcessing
+
+extension DecodeSession {
+    /// Decodes a part of a still, or of an animation's first frame, as the options say.
+    ///
+    /// - Parameter region: in pixels of the upright image; the part outside of the image is cut off.
+    /// - Throws: `.invalidArgument` for a region beside the image, before any memory is taken.
+    func decodeImage(region: PixelRect, _ options: DecodeOptions) throws(CoderError) -> DecodedImage {
+        let pending = pendingOrientation
+        let upright = pending.applied(to: info.size)
+        let inside = region.intersection(PixelRect(upright))
+        guard !inside.isEmpty else {
+            throw .invalidArgument("the region \(region) is beside the image, which has \(upright) pixels")
+        }
+        var pixels = try decode(stored: pending.source(of: inside, in: info.size))
+        let target = storedTarget(options, of: pixels.size)
+        if pixels.size != target {
+            pixels = try Resampler.resample(BufferRows(pixels), to: target, options.resampling)
+        }
+        return try finished(pixels, options)
+    }
+
+    /// Decodes a part of the stored image, at the lowest cost that the coder offers.
+    private func decode(stored rect: PixelRect) throws(CoderError) -> PixelBuffer {
+        if rect == PixelRect(info.size) { return try decodeImage() }
+        guard try isWhole() else { return try PixelConverter.cropped(try decodeImage(), to: rect, pool: pool) }
+        let format = try pixelFormats()[0]
+        if coder.roles.contains(.region), info.regionCost != .whole {
+            try LimitCheck.examine(made: rect.size, format, context.limits)
+            let pixels = try pool.take(rect.size, format, clean: false)
+            do throws(CoderError) {
+                try sequence.stand(at: 0)
+                guard try sequence.decode(CanvasPlace(pixels), FrameRequest(region: rect)) == .complete else {
+                    throw source.isComplete ? CoderError.truncated() : .needsInput
+                }
+                return pixels
+            } catch {
+                // This part, or any: what follows costs more and does the same.
+                guard error.code == .refused else { throw error }
+            }
+        }
+        guard info.decodesRows else { return try PixelConverter.cropped(try decodeImage(), to: rect, pool: pool) }
+        let rows = try decodedRows(scaledTo: nil)
+        let pixels = try pool.take(rect.size, format, clean: false)
+        let bytes = rect.x * format.bytesPerPixel..<(rect.x + rect.width) * format.bytesPerPixel
+        // Rows below the part are not read.
+        for y in 0..<rect.y + rect.height {
+            try rows.withRow(y) { row throws(CoderError) in
+                if y >= rect.y { pixels.withMutableRow(y - rect.y) { $0.copy(row.extracting(bytes)) } }
+            }
+        }
+        return pixels
+    }
+}
+
+extension Orientation {
+    /// The part of a stored image of `size` that is `rect` once the image is upright.
+    func source(of rect: PixelRect, in size: PixelSize) -> PixelRect {
+        let first = source(x: rect.x, y: rect.y, in: size)
+        let last = source(x: rect.x + rect.width - 1, y: rect.y + rect.height - 1, in: size)
+        return PixelRect(
+            x: min(first.x, last.x), y: min(first.y, last.y), width: abs(last.x - first.x) + 1,
+            height: abs(last.y - first.y) + 1)
+    }
+}

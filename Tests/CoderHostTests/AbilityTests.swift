@@ -1,0 +1,227 @@
+import ImageModel
+import ImageProcessing
+import TestSupport
+import Testing
+
+@testable import CoderHost
+
+/// Optional abilities of the contract, with a plugin in C whose images are formulas; in this process and in a worker.
+@Suite(.timeLimit(.minutes(40))) struct `An ability of the contract` {
+    private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
+    private static let plugin = Result {
+        let folder = TemporaryDirectory()
+        return (folder, try PluginBuilder.build("abilities/abilities.c", into: folder.path))
+    }
+
+    private func host(_ policy: Int, limits: DecodeLimits = .default, threads: Int = 1) throws -> CoderHost {
+        let (folder, _) = try Self.plugin.get()
+        let host = testHost(folder.path, limits: limits, isolation: Self.policies[policy])
+        return CoderHost(configuration: {
+            var configuration = host.configuration
+            configuration.threadsPerImage = threads
+            return configuration
+        }())
+    }
+
+    /// A file of the plugin; see `Tests/ThirdParty/abilities/abilities.c`.
+    private func file(_ kind: Character, _ width: UInt32, _ height: UInt32, text: String = "", name: String = "a.frm")
+        -> ImageSource
+    {
+        let numbers = [width, height].flatMap { number in [24, 16, 8, 0].map { UInt8(number >> UInt32($0) & 255) } }
+        return ImageSource(
+            Array("FRM1".utf8) + numbers + Array("\(kind)".utf8) + Array(text.utf8), name: name)
+    }
+
+    /// The pixels that the formula gives a part of an image.
+    private func formula(_ rect: PixelRect, item: Int = 0) -> [UInt8] {
+        rect.rows.flatMap { y in
+            (rect.x..<rect.x + rect.width).flatMap { x in
+                [7 * x + 13 * y + item, 3 * x, 5 * y].map { UInt8(truncatingIfNeeded: $0) }
+            }
+        }
+    }
+
+    private func decode(_ source: ImageSource, _ host: CoderHost, _ change: (inout DecodeOptions) -> Void = { _ in })
+        throws -> DecodedImage
+    {
+        var options = DecodeOptions()
+        change(&options)
+        return try host.manager.decode(source, options)
+    }
+
+    // MARK: Items
+
+    @Test(arguments: policies.indices) func `lists every item, the damaged one with its reason`(policy: Int) throws {
+        try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
+            let items = try session.items()
+
+            #expect(items.count == 5)
+            #expect(items.map { $0.facts?.role } == [.primary, .page, .thumbnail, nil, .auxiliary])
+            #expect(items[1].facts?.name == "second page" && items[1].facts?.info.size == PixelSize(11, 21))
+            #expect(items[2].facts?.owner == 0 && items[4].facts?.kind == "urn:example:depth")
+            guard case .failure(let error) = items[3].item else { throw CoderError(.misuse, "item 3 is not damaged") }
+            #expect(error.message.contains("its header is damaged"))
+        }
+    }
+
+    @Test(arguments: policies.indices) func `decodes the item that is selected`(policy: Int) throws {
+        try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
+            for (item, size) in [(1, PixelSize(11, 21)), (4, PixelSize(14, 24)), (0, PixelSize(30, 40))] {
+                try session.select(item: item)
+                #expect(session.info.size == size && session.selectedItem == item)
+                #expect(try session.decodeImage().packed == formula(PixelRect(size), item: item))
+            }
+        }
+    }
+
+    @Test(arguments: policies.indices) func `keeps the session where an item cannot be selected`(policy: Int) throws {
+        try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
+            for (item, code) in [(3, CoderError.Code.refused), (5, .invalidArgument), (1_000_000, .invalidArgument)] {
+                #expect { try session.select(item: item) } throws: { ($0 as? CoderError)?.code == code }
+                #expect(session.selectedItem == 0 && session.info.size == PixelSize(30, 40))
+            }
+            #expect(try session.decodeImage().packed == formula(PixelRect(session.info.size)))
+        }
+    }
+
+    @Test(arguments: policies.indices) func `decodes a thumbnail and goes on with the image`(policy: Int) throws {
+        try host(policy).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
+            #expect(try session.thumbnails().map(\.size) == [PixelSize(12, 22)])
+            #expect(try session.decodeThumbnail(0).packed == formula(PixelRect(PixelSize(12, 22)), item: 2))
+            #expect(try session.decodeImage().packed == formula(PixelRect(PixelSize(30, 40))))
+        }
+    }
+
+    @Test func `warns of images and auxiliary images that are not written`() throws {
+        try host(0).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
+            try session.warnOfOtherItems("written")
+
+            #expect(session.context.warnings.contains { $0.contains("holds 3 images, of which one is written") })
+            #expect(session.context.warnings.contains { $0.contains("item 4 (urn:example:depth) is not written") })
+        }
+    }
+
+    // MARK: Scale, regions, huge sources
+
+    @Test(arguments: policies.indices, [PixelSize(10, 20), PixelSize(300, 600)])
+    func `renders vectors at the wanted size`(policy: Int, size: PixelSize) throws {
+        let image = try decode(file("v", 100, 200), try host(policy)) { $0.thumbnailSize = size }
+
+        #expect(image.pixels.size == size)
+        let at = PixelRect(x: size.width - 1, y: size.height - 1, width: 1, height: 1)
+        let x = (size.width - 1) * 100 / size.width
+        let y = (size.height - 1) * 200 / size.height
+        #expect(
+            try PixelConverter.cropped(image.pixels, to: at).packed
+                == formula(PixelRect(x: x, y: y, width: 1, height: 1)))
+    }
+
+    @Test(arguments: [PixelSize(65_536, 65_536), PixelSize(60_000, 60_000)])
+    func `refuses to render vectors beyond the limits`(size: PixelSize) throws {
+        let host = try host(0)
+        #expect { try decode(file("v", 100, 100), host) { $0.thumbnailSize = size } } throws: {
+            ($0 as? CoderError)?.code == .limitExceeded
+        }
+    }
+
+    @Test(
+        arguments: policies.indices,
+        [
+            PixelRect(x: 0, y: 0, width: 1, height: 1), PixelRect(x: 17, y: 5, width: 40, height: 30),
+            PixelRect(x: 90, y: 190, width: 50, height: 50),
+        ])
+    func `decodes the region that is asked for`(policy: Int, region: PixelRect) throws {
+        for kind in ["t", "p"] as [Character] {
+            let image = try decode(file(kind, 100, 200), try host(policy)) { $0.region = region }
+
+            let inside = region.intersection(PixelRect(PixelSize(100, 200)))
+            #expect(image.pixels.packed == formula(inside))
+        }
+    }
+
+    @Test func `refuses a region beside the image`() throws {
+        let host = try host(0)
+        #expect { try decode(file("t", 100, 200), host) { $0.region = PixelRect(x: 100, y: 0, width: 5, height: 5) } }
+            throws: { ($0 as? CoderError)?.code == .invalidArgument }
+    }
+
+    @Test(arguments: policies.indices) func `shows a source of four gigapixels in parts and small`(policy: Int) throws {
+        let source = file("t", 65_536, 65_535)
+        let part = PixelRect(x: 65_000, y: 65_000, width: 100, height: 100)
+
+        #expect(try decode(source, try host(policy)) { $0.region = part }.pixels.packed == formula(part))
+        let small = try decode(source, try host(policy)) { $0.thumbnailSize = PixelSize(2000, 2000) }
+        #expect(small.pixels.size == PixelSize(2000, 2000))
+        #expect { try decode(source, try host(policy)) } throws: { ($0 as? CoderError)?.limit?.name == "side" }
+    }
+
+    @Test func `refuses a source above the limit of its own`() throws {
+        var limits = DecodeLimits()
+        limits.maxSourcePixels = 1_000_000_000
+        let host = try host(0, limits: limits)
+        #expect { try decode(file("t", 65_536, 65_535), host) { $0.thumbnailSize = PixelSize(10, 10) } } throws: {
+            ($0 as? CoderError)?.limit?.name == "source-pixels"
+        }
+    }
+
+    // MARK: Samples, alignment, threads, context
+
+    @Test(arguments: policies.indices) func `describes samples that no buffer holds, and converts them`(policy: Int) throws {
+        let image = try decode(file("m", 8, 6), try host(policy))
+
+        #expect(image.info.nativeFormat == .rgb8)
+        #expect(image.warnings.contains("5 channels of unsigned 32-bit integers become rgb8"))
+        #expect(image.pixels.packed == formula(PixelRect(PixelSize(8, 6))))
+    }
+
+    @Test(arguments: policies.indices) func `gives rows that are aligned as the plugin asks`(policy: Int) throws {
+        #expect(try decode(file("a", 37, 9), try host(policy)).pixels.packed == formula(PixelRect(PixelSize(37, 9))))
+    }
+
+    @Test(arguments: policies.indices, [1, 2, 5]) func `paints the same with any number of threads`(policy: Int, threads: Int) throws {
+        let image = try decode(file("p", 300, 1000), try host(policy, threads: threads))
+        #expect(image.pixels.packed == formula(PixelRect(PixelSize(300, 1000))))
+    }
+
+    @Test(arguments: policies.indices) func `hands over the ending of the name and the caller's options`(policy: Int) throws {
+        let image = try decode(file("o", 1, 1, name: "photo.zap"), try host(policy)) {
+            $0.coder["abilities.red"] = .integer(77)
+        }
+        #expect(image.pixels.packed == [77, UInt8(ascii: "z"), 0])
+    }
+
+    // MARK: File to file
+
+    @Test(arguments: policies.indices) func `rewrites without the text`(policy: Int) throws {
+        let sink = MemorySink(limits: .default)
+        var options = RewriteOptions()
+        options.removed = [.comment]
+        let report = try host(policy).manager.rewrite(file("t", 3, 2, text: "secret"), to: sink, options)
+
+        #expect(sink.bytes == file("t", 3, 2).bytes(0..<13))
+        #expect(report.size == PixelSize(3, 2) && report.warnings.isEmpty)
+    }
+
+    @Test(arguments: policies.indices) func `refuses a rewrite that would lose pixels`(policy: Int) throws {
+        var options = RewriteOptions()
+        options.transform = .right
+        let host = try host(policy)
+        #expect { try host.manager.rewrite(file("t", 3, 2), to: MemorySink(limits: .default), options) } throws: {
+            ($0 as? CoderError)?.code == .refused && "\($0)".contains("pixels stay as they are")
+        }
+    }
+
+    @Test(arguments: policies.indices) func `packs a stream of another format and gives it back`(policy: Int) throws {
+        let original = ImageSource(Array("any stream of bytes".utf8))
+        let coder = try #require(host(policy).manager.coders.first).coder
+        let (packed, back) = (MemorySink(limits: .default), MemorySink(limits: .default))
+
+        try coder.transcode(original, to: packed, .pack, "any", SessionContext())
+        try coder.transcode(ImageSource(packed.bytes), to: back, .unpack, "any", SessionContext())
+
+        #expect(packed.bytes.starts(with: "FRMP".utf8) && back.bytes == Array("any stream of bytes".utf8))
+        #expect { try coder.transcode(original, to: back, .unpack, "any", SessionContext()) } throws: {
+            ($0 as? CoderError)?.code == .refused
+        }
+    }
+}
