@@ -44,7 +44,7 @@ enum Values {
             ?? (item.of == number ? "item \(number) belongs to itself" : nil)
     }
 
-    private static func objection(_ format: cpi_pixel_format) -> String? {
+    static func objection(_ format: cpi_pixel_format) -> String? {
         value(UInt32(format.channels), upTo: UInt32(CPI_CHANNELS_MANY), from: 1, "cpi_pixel_format.channels")
             ?? value(UInt32(format.numeric), upTo: UInt32(CPI_NUMERIC_SINT), from: 1, "cpi_pixel_format.numeric")
             ?? value(UInt32(format.alpha), upTo: UInt32(CPI_ALPHA_OPAQUE), "cpi_pixel_format.alpha")

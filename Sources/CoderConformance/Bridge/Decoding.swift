@@ -40,7 +40,18 @@ struct Item {
         info.clearFuture()
         let answer = unsafe run("read_header") { handle, error in unsafe api.read_header(handle, info.pointer, error) }
         check(info, "cpi_image_info")
-        return (answer, info.value)
+        var facts = info.value
+        // Surfaces never have some formats that files hold: then another one is offered beside it.
+        if answer.status == CPI_OK, facts.native.objection != nil, Values.objection(facts.native) == nil {
+            for index in 0..<UInt32(40) {
+                let (answer, offer) = offer(index)
+                if answer.status != CPI_OK { break }
+                if offer.format.objection != nil { continue }
+                facts.native = offer.format
+                break
+            }
+        }
+        return (answer, facts)
     }
 
     private func check<T>(_ lent: Lent<T>, _ name: String) {

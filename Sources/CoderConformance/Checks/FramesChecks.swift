@@ -88,7 +88,7 @@ enum FramesChecks {
             if answer.isFailure {
                 throw .fault("\(coder.id): \(answer.text)", .offer, try: "answer CPI_END at the end")
             }
-            if let objection = offer.format.objection {
+            if let objection = Values.objection(offer.format) {
                 throw .fault(
                     "\(coder.id) offers a format that does not exist (\(objection))", .offer,
                     try: "offer formats of cpi/image.h")
