@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -92,4 +93,22 @@ void kit_end_with_parent(void) {
     pid_t parent = getppid();
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent || parent == 1) _exit(0);
+}
+
+int kit_forked(uint64_t (*body)(void *), void *context, uint32_t seconds, uint64_t *answer) {
+    uint64_t *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(seconds);
+        *shared = body(context);
+        _exit(0);
+    }
+    int status = -1;
+    if (child > 0) {
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    }
+    *answer = *shared;
+    munmap(shared, sizeof *shared);
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }

@@ -3,13 +3,14 @@ enum Catalogue {
     static let all: [Check] =
         ManifestChecks.all + LifecycleChecks.first + DeterminismChecks.first + FramesChecks.first
         + SurfaceChecks.first + MemoryChecks.first
-        + ManifestChecks.running + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
+        + ManifestChecks.running + ContractChecks.all + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
         + CancelChecks.all + LimitChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
         + ThreadChecks.all + RoundTripChecks.all + IsolationChecks.all + StateChecks.all
 
     /// What the groups are about, in the order of the report.
     static let groups: [(name: String, summary: String)] = [
         ("manifest", "the file, its manifest, and what the running plugin says"),
+        ("contract", "statuses, values, refusals, regions and bands as the header defines them"),
         ("negotiation", "hosts of other minors, unknown ids, options and flags"),
         ("lifecycle", "sessions from open to close, errors, calls out of sequence"),
         ("input", "cut, damaged, foreign and slowly arriving bytes"),

@@ -58,6 +58,8 @@ struct DecodeOutcome {
     var objection: String?
     /// The first struct that was written behind its end.
     var overrun: String?
+    /// The first answer whose status the header does not list for the call.
+    var illegal: String?
     var stray: String?
     var needInputs = 0
     var partials = 0
@@ -86,6 +88,7 @@ extension Workshop {
         if let after { try after(session) }
         session.close()
         outcome.overrun = session.overrun
+        outcome.illegal = session.illegal
         outcome.meter = services.meter
         return outcome
     }

@@ -26,6 +26,8 @@ struct EncodeOutcome {
     var failure: Answer?
     var objection: String?
     var overrun: String?
+    /// The first answer whose status the header does not list for the call.
+    var illegal: String?
     /// What add_blob answered to each.
     var blobAnswers: [cpi_status] = []
     var hasWrongPlace = false
@@ -51,6 +53,7 @@ extension Workshop {
         }
         session.close()
         outcome.overrun = session.overrun
+        outcome.illegal = session.illegal
         outcome.meter = services.meter
         return outcome
     }

@@ -8,6 +8,41 @@ extension Rule {
     static let noEscape = Rule(
         "coder_plugin.h", "No C++ exception, longjmp or Swift error leaves one of its functions.")
 
+    static let newValues = Rule(
+        "coder_plugin.h",
+        "Every other value without a definition is a fault of the plugin, which the host reports with the name of the "
+            + "field.")
+    static let forked = Rule(
+        "coder_plugin.h",
+        "It works in a process that was forked after init, with all system calls forbidden but those for memory, time "
+            + "and the threads that its manifest declares (isolation.threads). It opens no file and no socket after init.")
+    static let ownThreads = Rule(
+        "coder_plugin.h",
+        "It starts no threads beyond those; services->thread_hint() says how many are worth using.")
+    static let guest = Rule(
+        "coder_plugin.h",
+        "It changes nothing that the process owns: signal handlers, locale, environment, working directory, umask, "
+            + "rounding mode. It writes nothing to stdout, stderr or another descriptor.")
+    static let deterministic = Rule(
+        "coder_plugin.h",
+        "The same input and options give the same output: bit for bit, in every process, with any number of threads.")
+    static let latency = Rule(
+        "coder_plugin.h",
+        "It returns CPI_CANCELLED or CPI_DEADLINE within 100 ms after poll() does, so it polls every 10 ms of work.")
+    static let noSharedState = Rule("coder_plugin.h", "Sessions share no mutable state, unless it is locked.")
+    static let freesAll = Rule("coder_plugin.h", "close frees everything that a session holds, in every state.")
+    static let bands = Rule(
+        "coder_plugin.h",
+        "A decode of a band that begins at row 0 starts the frame anew; decoding a frame again gives the same pixels.")
+
+    static let statuses = Rule(
+        "cpi/status.h",
+        "Each function lists the statuses that it may return beside CPI_OK; the host treats any other status as a fault "
+            + "of the plugin, never as success.")
+    static let refused = Rule(
+        "cpi/status.h",
+        "a function that only cannot serve one request returns CPI_REFUSED, and the session continues as if the request "
+            + "had not been made.")
     static let sticky = Rule(
         "cpi/status.h",
         "After a negative status every later call on the same session returns that status until the session is closed.")
@@ -72,6 +107,10 @@ extension Rule {
     )
     static let decode = Rule(
         "cpi/decoder.h", "Decodes the current frame into request->surface, which has an offered format.")
+    static let failedOpen = Rule(
+        "cpi/decoder.h", "An open that fails has freed everything; the host ignores *decoder then.")
+    static let region = Rule("cpi/decoder.h", "Any rectangle inside the frame with CPI_CODER_REGION.")
+    static let dirty = Rule("cpi/decoder.h", "Reports which part of the surface the last decode changed.")
     static let decoderGet = Rule("cpi/decoder.h", "NULL for every id it does not know.")
     static let options = Rule(
         "cpi/decoder.h", "`services` and `limits` stay valid until close, `options` only during the call.")
@@ -107,8 +146,6 @@ extension Rule {
         "CoderHost.docc/Manifest.md",
         "any of them; a format without one is recognized by the ending of a file's name")
     static let carries = Rule("CoderHost.docc/Manifest.md", "what the encoder can carry")
-    static let declaredThreads = Rule(
-        "CoderHost.docc/Manifest.md", "threads that the plugin may have at one time, beside the first")
     static let hygiene = Rule(
         "CoderHost.docc/CheckingAPlugin.md",
         "A plugin is a guest in somebody else's process: it leaves the process as "
@@ -117,15 +154,10 @@ extension Rule {
         "CoderHost.docc/CheckingAPlugin.md",
         "A plugin file needs neither an executable stack nor memory that is writable "
             + "and executable, and its code is not changed when it is loaded.")
-    static let sameBytes = Rule(
-        "CoderHost.docc/CheckingAPlugin.md", "The same input gives the same output, every time and in every process.")
     static let sealed = Rule(
         "CoderHost.docc/CheckingAPlugin.md",
         "In a sealed process of its own a plugin gives the same bytes, without files, "
             + "sockets and other processes.")
-    static let latency = Rule(
-        "CoderHost.docc/CheckingAPlugin.md", "A cancelled call comes back within 100 ms.")
-
     /// All of them, to be held against the headers.
     static let every: [Rule] = [
         .size, .flags, .memoryOwner, .noEscape, .sticky, .error, .misuse, .truncated, .corrupt, .notMine, .limit,
@@ -135,6 +167,8 @@ extension Rule {
         .nextFrame,
         .seek, .decode, .decoderGet, .options, .finish, .accept, .addBlob, .addFrame, .encoder, .unknownOption,
         .table, .extensionID, .entry, .entryFails, .initialise, .hostGet, .concurrency, .reserved, .manifestEqual,
-        .roles, .signatures, .carries, .declaredThreads, .hygiene, .image, .sameBytes, .sealed, .latency,
+        .roles, .signatures, .carries, .hygiene, .image, .sealed, .latency, .newValues, .forked,
+        .ownThreads, .guest, .deterministic, .noSharedState, .freesAll, .bands, .statuses, .refused, .failedOpen,
+        .region, .dirty,
     ]
 }

@@ -118,7 +118,7 @@ final class Runner {
             result.what =
                 check.usesWorker
                 ? "sealed it comes to other results than in process" : "two processes came to different results"
-            result.rule = check.usesWorker ? .sealed : .sameBytes
+            result.rule = check.usesWorker ? .sealed : .deterministic
             result.remedy = "look for what depends on addresses, on time or on memory that is not set"
             if let remark = remarks.first {
                 result.what += "; \(remark)"

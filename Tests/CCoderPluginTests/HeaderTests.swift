@@ -9,7 +9,9 @@ enum Headers {
         "cpi/decoder.h", "cpi/encoder.h", "cpi/plugin.h", "cpi/manifest.h", "cpi/extension.h", "cpi/items.h",
         "cpi/rows.h", "cpi/parallel.h", "cpi/rewrite.h",
     ]
-    static let all = ["coder_plugin.h"] + parts
+    /// What an author of a plugin in C includes on top.
+    static let helper = "cpi/session.h"
+    static let all = ["coder_plugin.h"] + parts + [helper]
 
     static func text(_ header: String) throws -> String {
         String(decoding: try #require(readFile("\(PluginBuilder.headers)/\(header)")), as: UTF8.self)
@@ -59,9 +61,10 @@ struct Dialect: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Headers.all)
-    func `includes nothing but stddef, stdint and its own parts`(header: String) throws {
+    func `includes nothing but stddef, stdint and its own parts, and the helper the C library`(header: String) throws {
+        let library = header == Headers.helper ? ["<stdarg.h>", "<stdio.h>", "<string.h>"] : []
         let allowed = Set(
-            ["<stddef.h>", "<stdint.h>"] + Headers.parts.map { "\"\($0)\"" }
+            ["<stddef.h>", "<stdint.h>"] + library + Headers.parts.map { "\"\($0)\"" }
                 + Headers.parts.map { "\"\($0.dropFirst(4))\"" })
 
         let included = try Headers.text(header).split(separator: "\n").filter { $0.hasPrefix("#include") }
@@ -74,6 +77,30 @@ struct Dialect: Sendable, CustomTestStringConvertible {
         let text = try Headers.text("coder_plugin.h")
 
         #expect(Headers.parts.filter { !text.contains("#include \"\($0)\"") } == [])
+        #expect(!text.contains("#include \"\(Headers.helper)\""))
+    }
+
+    @Test func `has fewer than 1300 lines in all, of at most 120 columns`() throws {
+        let names = try run(["ls", "\(PluginBuilder.headers)/cpi"]).stdout.split(separator: "\n").map { "cpi/\($0)" }
+        let lines = try Headers.all.flatMap { try Headers.text($0).split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
+
+        #expect(names.sorted() == Headers.all.filter { $0.hasPrefix("cpi/") }.sorted())
+        #expect(lines.count < 1300)
+        #expect(lines.filter { $0.count > 120 } == [])
+    }
+
+    @Test(arguments: Dialect.all.filter { !$0.flags.contains("-ffreestanding") })
+    func `has a helper that keeps errors, sizes and bounds`(dialect: Dialect) throws {
+        let folder = TemporaryDirectory()
+        let source = "\(Repository.root)/Tests/ThirdParty/session/session.c"
+
+        let built = try run(
+            [dialect.compiler] + dialect.flags
+                + ["-Wall", "-Wextra", "-Werror", "-I\(PluginBuilder.headers)", source, "-o", folder.file("session")])
+        try #require(built.status == 0, "\(built.stderr)")
+        let result = try run([folder.file("session")])
+
+        #expect(result.status == 0, "\(result.stderr)")
     }
 
     // The test vectors of FNV-1a with 64 bits, from the appendix of draft-eastlake-fnv.

@@ -24,6 +24,23 @@ import Testing
         ("segfault", ["lifecycle.decode"]), ("signals", ["state.signals"]),
         ("thread-stays", ["state.threads"]), ("umask", ["state.umask"]), ("unset-pixels", ["surface.every-pixel"]),
         ("writes-output", ["state.output"]), ("wrong-signature", ["manifest.signatures"]),
+        // Statuses, values, refusals and regions.
+        ("odd-status", ["contract.statuses"]), ("odd-blend", ["contract.values"]),
+        ("odd-disposal", ["contract.values"]), ("odd-loops", ["contract.values"]),
+        ("odd-density", ["contract.values"]), ("odd-region-cost", ["contract.values"]),
+        ("odd-role", ["contract.values"]), ("odd-concurrency", ["manifest.tables"]),
+        ("newer-image-flag", ["contract.values"]), ("newer-frame-flag", ["contract.values"]),
+        ("reserved-color", ["contract.values"]), ("reserved-frame", ["contract.values"]),
+        ("keeps-refusals", ["contract.refusals"]), ("ignores-region", ["contract.region"]),
+        ("other-region", ["contract.region"]), ("band-goes-on", ["contract.bands"]),
+        ("dirty-late", ["contract.dirty"]), ("leaks-failed-open", ["contract.failed-open"]),
+        ("blob-after-error", ["lifecycle.sticky"]),
+        // Duties of a guest.
+        ("leaks-unused", ["lifecycle.close"]), ("decodes-once", ["frames.again"]),
+        ("counts-threads", ["determinism.threads"]), ("counts-images", ["determinism.encode"]),
+        ("writes-process", ["determinism.processes"]), ("thread-of-init", ["isolation.fork"]),
+        ("one-source", ["lifecycle.interleaved"]), ("shared-session", ["threads.together"]),
+        ("working-folder", ["state.folder"]),
     ]
 
     /// With a worker these are not the same as without: what a sealed process forbids is found there, too.
@@ -63,6 +80,23 @@ import Testing
 
         #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
         #expect(verdicts.values.filter { $0.word == "passed" || $0.isUnseen }.count >= 60)
+    }
+
+    /// What a plugin may do beside what the plain one does.
+    static let legal: [[String]] = [
+        // A rectangle left of the canvas, bands of rows, items, regions.
+        ["-DFRAME_X=-3"], ["-DBANDS=1"], ["-DITEM_ROLE=CPI_ITEM_PRIMARY"],
+        ["-DMANIFEST_ROLES=\", \\\"region\\\"\"", "-DMORE_ROLES=CPI_CODER_REGION"],
+    ]
+
+    @Test(arguments: legal)
+    func `nothing in what the contract allows`(flags: [String]) throws {
+        let folder = TemporaryDirectory()
+        let plugin = try PluginBuilder.build("faulty/none.c", flags: ["-pthread"] + flags, into: folder.path)
+
+        let verdicts = try Kit.verdicts([plugin, "--only", "frames,contract,lifecycle,surface,input"])
+
+        #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
     }
 
     @Test func `the function that crashed, and the signal`() throws {

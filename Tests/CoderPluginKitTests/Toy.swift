@@ -167,13 +167,13 @@ private final class ToyEncoder: ThumbnailEncoder {
     }
 
     func add(_ blob: MetadataBlob) throws(CoderError) -> Bool {
-        if blob.kind == .xmp { throw .unsupported("XMP") }
+        if blob.kind == .xmp { throw .refused("XMP") }
         if blob.kind == .exif { throw .corrupt("the Exif block is damaged") }
         return blob.kind == .text && blob.key == "note" && blob.bytes == [1, 2]
     }
 
     func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
-        if surface.size.width > 2 { throw .unsupported("a thumbnail as large as that") }
+        if surface.size.width > 2 { throw .refused("a thumbnail as large as that") }
         if surface.size.width > 1 { throw .corrupt("the thumbnail is damaged") }
         try sink?.write([0xEE])
     }

@@ -20,7 +20,7 @@ import Testing
             let path = [Repository.root, folder, target].filter { !$0.isEmpty }.joined(separator: "/")
             #expect(FileManager.default.fileExists(atPath: path), "\(target)")
         }
-        for match in Markdown(page).text.matches(of: /<doc:([A-Za-z]+)>/) {
+        for match in Markdown(page).text.matches(of: /<doc:([A-Za-z0-9]+)>/) {
             #expect(Self.pages.contains("\(Markdown.catalogue)/\(match.output.1).md"), "\(match.output.0)")
         }
     }

@@ -31,7 +31,7 @@ CPI_MANIFEST("{ \"schema\": 1,"
 enum { MAGIC_BYTES = 7, COUNT_AT = MAGIC_BYTES + 4, HEADER_BYTES = MAGIC_BYTES + 8, TIME_BYTES = 2, NOT_SAID = 0xffff };
 enum { OPENED = 1, SOURCED = 2, HEADER = 4, FRAME = 8, DECODED = 16, BEGUN = 32, FRAMED = 64, FINISHED = 128 };
 
-static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0};
+static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0, 0, 0};
 
 typedef struct session {
     const cpi_services *services;
@@ -79,14 +79,10 @@ static cpi_status refuse(cpi_error *error, cpi_status code, const char *message)
     return fail(&none, error, code, message);
 }
 
-static int demands_more(uint32_t flags) { return (flags & 0xffff0000u) != 0; }
-
 static cpi_status begin_session(const cpi_services *services, const cpi_options *options, uint64_t size, void **memory,
                                 cpi_error *error) {
-    if (demands_more(services->flags)) return refuse(error, CPI_UNSUPPORTED, "an unknown flag");
     for (uint32_t i = 0; options && i < options->count; i++) {
         const cpi_option *option = (const void *)((const char *)options->items + i * options->stride);
-        if (demands_more(option->flags)) return refuse(error, CPI_UNSUPPORTED, "an unknown flag");
         if (!(option->flags & CPI_OPTION_HINT)) return refuse(error, CPI_INVALID_ARGUMENT, "there are no options");
     }
     session *s = services->allocate(services->ctx, size);
@@ -156,7 +152,6 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
         .loop_kind   = d->plays == NOT_SAID ? CPI_LOOPS_UNKNOWN : d->plays ? CPI_LOOPS_COUNT : CPI_LOOPS_INFINITE,
         .loop_count  = d->plays == NOT_SAID ? 0 : d->plays,
         .native      = rgba,
-        .color       = {.size = sizeof mine.color},
     };
     copy_struct(info, &mine);
     d->base.state = HEADER;
@@ -203,8 +198,6 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     if (status != CPI_OK) return status;
     const cpi_surface *surface = request->surface;
     const uint64_t     row     = (uint64_t)d->width * 4;
-    if (demands_more(request->flags | surface->flags))
-        return fail(&d->base, error, CPI_UNSUPPORTED, "an unknown flag");
     if (surface->width != d->width || surface->height != d->height || surface->stride < row)
         return fail(&d->base, error, CPI_MISUSE, "the surface has another size");
     const cpi_services *s = d->base.services;
@@ -273,7 +266,6 @@ static cpi_status put(cpi_encoder *e, const uint8_t *bytes, uint64_t count, cpi_
 static cpi_status begin(cpi_encoder *e, const cpi_image_info *info, const cpi_sink *sink, cpi_error *error) {
     const cpi_status status = enter(&e->base, OPENED, error);
     if (status != CPI_OK) return status;
-    if (demands_more(info->flags | sink->flags)) return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
     if (info->width > 0xffff || info->height > 0xffff || !info->width || !info->height)
         return fail(&e->base, error, CPI_UNSUPPORTED, "a side of more than 65535 pixels");
     uint32_t plays = info->loop_kind == CPI_LOOPS_INFINITE ? 0 : NOT_SAID;
@@ -294,8 +286,6 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
                             cpi_error *error) {
     cpi_status status = enter(&e->base, BEGUN | FRAMED, error);
     if (status != CPI_OK) return status;
-    if (demands_more(frame->flags | surface->flags))
-        return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
     const cpi_rational d = frame->duration;
     uint8_t            time[TIME_BYTES];
     put_u16(time, d.denominator ? (uint32_t)((uint64_t)d.numerator * 1000 / d.denominator) : 0);

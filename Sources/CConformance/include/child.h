@@ -32,4 +32,8 @@ kit_end kit_wait(int child, int milliseconds);
 /* Ends what a signal interrupts: Ctrl-C reaches only the parent, since a child has a group of its own. */
 void kit_end_with_parent(void);
 
+/* Runs `body` in a copy of this process and stores its answer. 0, or -1 when the copy crashed or took too long. */
+int kit_forked(uint64_t (*_Nonnull body)(void *_Nullable context), void *_Nullable context, uint32_t seconds,
+               uint64_t *_Nonnull answer);
+
 #endif

@@ -7,6 +7,14 @@ struct Blob: Hashable {
     var bytes: [UInt8]
 }
 
+/// An item as a plugin describes it.
+struct Item {
+    var flags: UInt32
+    var role: UInt32
+    var of: UInt32
+    var reserved: UInt32
+}
+
 /// A decoding session in the plugin, call by call.
 @safe final class Decoding: Session {
     private let api: cpi_decoder_api
@@ -32,7 +40,18 @@ struct Blob: Hashable {
         info.clearFuture()
         let answer = unsafe run("read_header") { handle, error in unsafe api.read_header(handle, info.pointer, error) }
         check(info, "cpi_image_info")
-        return (answer, info.value)
+        var facts = info.value
+        // Surfaces never have some formats that files hold: then another one is offered beside it.
+        if answer.status == CPI_OK, facts.native.objection != nil, Values.objection(facts.native) == nil {
+            for index in 0..<UInt32(40) {
+                let (answer, offer) = offer(index)
+                if answer.status != CPI_OK { break }
+                if offer.format.objection != nil { continue }
+                facts.native = offer.format
+                break
+            }
+        }
+        return (answer, facts)
     }
 
     private func check<T>(_ lent: Lent<T>, _ name: String) {
@@ -102,6 +121,26 @@ struct Blob: Hashable {
             unsafe api.decode(handle, UnsafePointer(request.pointer), error)
         }
     }
+
+    /// Describes an item; nil where the decoder has no items.
+    func item(_ index: UInt32) -> (Answer, Item, cpi_image_info)? {
+        let least = MemoryLayout<cpi_table>.size + MemoryLayout<UInt>.size
+        guard let items = table(CPI_EXT_ITEMS, as: cpi_items_api.self, least: least) else { return nil }
+        let item = unsafe Lent(cpi_item(), shape, isAnswer: true)
+        let info = Lent(cpi_image_info(), shape, isAnswer: true)
+        unsafe item.clearFuture()
+        info.clearFuture()
+        let answer = unsafe run("describe") { handle, error in
+            unsafe items.describe(handle, index, item.pointer, info.pointer, error)
+        }
+        unsafe check(item, "cpi_item")
+        check(info, "cpi_image_info")
+        let raw = unsafe item.value
+        let facts = unsafe Item(flags: raw.flags, role: raw.role, of: raw.of, reserved: raw.reserved)
+        return (answer, facts, info.value)
+    }
+
+    var hasDirty: Bool { unsafe api.dirty != nil }
 
     /// Nil where the decoder does not say.
     func dirty() -> (Answer, cpi_rect)? {

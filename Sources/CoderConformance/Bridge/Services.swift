@@ -15,6 +15,8 @@ import Synchronization
         /// The number of the poll that is answered with `stop`, from 0, and every later one.
         var stopsAtPoll: Int?
         var stop = CPI_CANCELLED
+        /// What thread_hint answers.
+        var threads: UInt32 = 2
     }
 
     struct Meter {
@@ -79,7 +81,7 @@ import Synchronization
             progress: { ctx, done, total in
                 unsafe Services.from(ctx).state.withLock { if done > total { $0.hasWrongProgress = true } }
             },
-            now: { _ in wallNanoseconds() }, thread_hint: { _ in 2 })
+            now: { _ in wallNanoseconds() }, thread_hint: { ctx in unsafe Services.from(ctx).policy.threads })
         unsafe table = Lent(services, shape)
     }
 

@@ -41,6 +41,8 @@ struct Answer {
     private var serial = 0
     /// The first struct that was written behind its end.
     private(set) var overrun: String?
+    /// The first answer whose status the header does not list for the call.
+    private(set) var illegal: String?
 
     init(
         _ functions: Functions, _ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape
@@ -60,7 +62,8 @@ struct Answer {
                     coder.pointer, services.pointer, services.limitsPointer, options, &opened, error)
             }
         }
-        unsafe handle = opened
+        // An open that fails has freed everything, whatever it stored.
+        if answer.status == CPI_OK { unsafe handle = opened }
         return answer
     }
 
@@ -72,6 +75,15 @@ struct Answer {
         unsafe handle = nil
         enter("close\(functions.suffix)") { unsafe functions.close(opened) }
         services.close()
+    }
+
+    /// The table of an extension; nil where the session has none, or one that is shorter than `least` bytes.
+    func table<T>(_ id: String, as type: T.Type, least: Int) -> T? {
+        guard let get = unsafe functions.get, let opened = unsafe handle else { return nil }
+        let found = unsafe enter("get\(functions.suffix)") { unsafe get(opened, id) }
+        guard let pointer = unsafe found?.assumingMemoryBound(to: T.self) else { return nil }
+        let (table, size) = unsafe readStruct(pointer)
+        return size >= least ? table : nil
     }
 
     /// Nil where the coder has no `get`.
@@ -116,11 +128,22 @@ struct Answer {
                 answer.objection = "\(name): cpi_error.reserved is not zero"
             }
         }
+        if illegal == nil, status > 0 && Self.notes[name]?.contains(status) != true || status < CPI_TRUNCATED {
+            illegal = "\(name) answered \(statusName(status)), which the header does not list for it"
+        }
         if status > CPI_REFUSED || status < CPI_TRUNCATED {
             answer.objection = "\(name) answered the status \(status), which means nothing"
         }
         return answer
     }
+
+    /// The non-negative statuses beside CPI_OK that a call may answer, as the header lists them.
+    private static let notes: [String: [cpi_status]] = [
+        "read_header": [CPI_NEED_INPUT], "blob": [CPI_END, CPI_NEED_INPUT, CPI_REFUSED], "offer": [CPI_END],
+        "scaled_size": [CPI_REFUSED], "next_frame": [CPI_END, CPI_NEED_INPUT],
+        "seek_frame": [CPI_NEED_INPUT, CPI_REFUSED], "decode": [CPI_NEED_INPUT, CPI_PARTIAL, CPI_REFUSED],
+        "describe": [CPI_END, CPI_NEED_INPUT, CPI_REFUSED], "accept": [CPI_END], "add_blob": [CPI_REFUSED],
+    ]
 
     /// Calls into the plugin and sees to it that it comes back where it was called.
     func enter<R>(_ name: String, _ body: () -> R) -> R {

@@ -18,6 +18,7 @@ import ImageModel
         var encodesAnimations: Bool { encoder != nil && roles & CPI_CODER_ENCODE_ANIMATION != 0 }
         var isIncremental: Bool { roles & CPI_CODER_INCREMENTAL != 0 }
         var decodesAnimations: Bool { roles & CPI_CODER_ANIMATION != 0 }
+        var servesRegions: Bool { roles & CPI_CODER_REGION != 0 }
         var reduces: Bool { roles & CPI_CODER_SCALE != 0 }
         var hasBlobs: Bool { decoder.map { unsafe $0.blob != nil } ?? false }
     }

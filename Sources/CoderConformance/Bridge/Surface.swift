@@ -92,6 +92,19 @@ struct SurfaceLayout {
         }
     }
 
+    /// The pixels of a rectangle of an image without padding.
+    static func part(
+        _ pixels: [UInt8], _ format: cpi_pixel_format, _ width: Int, _ rect: (x: Int, y: Int, width: Int, height: Int)
+    ) -> [UInt8] {
+        let bytes = format.bytesPerPixel
+        var result: [UInt8] = []
+        for y in rect.y..<rect.y + rect.height {
+            let start = (y * width + rect.x) * bytes
+            result += pixels[start..<start + rect.width * bytes]
+        }
+        return result
+    }
+
     /// Where something was written that is no pixel; nil when nothing was.
     var strayWrite: String? {
         let wanted = layout.background

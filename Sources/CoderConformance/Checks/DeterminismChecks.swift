@@ -1,7 +1,7 @@
 /// The same bytes every time.
 enum DeterminismChecks {
     static let first = [runs]
-    static let all = [encoding, processes]
+    static let all = [encoding, threads, processes]
 
     static let encoding = Check(
         "determinism.encode", "encoded twice in one process, a picture is the same file", needs: ["lifecycle.encode"]
@@ -13,8 +13,45 @@ enum DeterminismChecks {
             let first = try workshop.encode(coder, pictures, setup).bytes
             for _ in 0..<2 where try workshop.encode(coder, pictures, setup).bytes != first {
                 throw .fault(
-                    "\(coder.id) encodes the same picture to other bytes the next time", .sameBytes,
+                    "\(coder.id) encodes the same picture to other bytes the next time", .deterministic,
                     try: "look for memory that is not set, for time stamps and for what one session leaves to the next")
+            }
+        }
+    }
+
+    static let threads = Check(
+        "determinism.threads", "with any number of threads, pixels and files are the same",
+        needs: ["determinism.decode", "determinism.encode"]
+    ) { workshop throws(Stop) in
+        func judge(_ coder: Subject.Coder, _ threads: UInt32, _ what: String?) throws(Stop) {
+            guard let what else { return }
+            throw .fault(
+                "\(coder.id), when thread_hint answers \(threads) instead of 1: \(what)", .deterministic,
+                try: "divide the work so that its pieces do not depend on their number")
+        }
+        let counts: [UInt32] = [1, 2, 5, 16]
+        try workshop.eachPicture([.large, .small, .given]) { coder, bytes throws(Stop) in
+            let all = try counts.map { count throws(Stop) in
+                var setup = DecodeSetup()
+                setup.policy.threads = count
+                return try workshop.decode(coder, bytes, setup)
+            }
+            for (count, outcome) in zip(counts, all) {
+                try judge(coder, count, outcome.failure?.text ?? Difference.first(all[0].pixels, outcome.pixels))
+            }
+        }
+        try SurfaceChecks.optional(true) { () throws(Stop) in
+            try workshop.eachEncoder { coder throws(Stop) in
+                let pictures = workshop.pictures(coder, width: 200, height: 256)
+                let all = try counts.map { count throws(Stop) in
+                    var setup = EncodeSetup()
+                    setup.options = workshop.quickOptions(coder.id)
+                    setup.policy.threads = count
+                    return try workshop.encode(coder, pictures, setup).bytes
+                }
+                for (count, bytes) in zip(counts, all) {
+                    try judge(coder, count, bytes == all[0] ? nil : "it encodes to other bytes")
+                }
             }
         }
     }
@@ -46,7 +83,7 @@ enum DeterminismChecks {
             for _ in 0..<2 {
                 if let place = Difference.first(first, try workshop.decode(coder, bytes).pixels) {
                     throw .fault(
-                        "\(coder.id) decodes the same bytes to other pixels the next time: \(place)", .sameBytes,
+                        "\(coder.id) decodes the same bytes to other pixels the next time: \(place)", .deterministic,
                         try: "look for memory that is not set, and for what one session leaves to the next")
                 }
             }
@@ -70,7 +107,7 @@ enum Difference {
 
 /// A number for bytes: 64-bit FNV-1a.
 struct Digest {
-    private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    private(set) var hash: UInt64 = 0xcbf2_9ce4_8422_2325
 
     mutating func add(_ bytes: [UInt8]) {
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

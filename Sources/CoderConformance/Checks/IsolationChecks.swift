@@ -3,7 +3,30 @@ import ImageModel
 
 /// The same in a process of its own, where hardly a system call is left.
 enum IsolationChecks {
-    static let all = [decoding, encoding]
+    static let all = [forking, decoding, encoding]
+
+    /// The second of two processes may fork; the first has nothing to do.
+    static let forking = Check(
+        "isolation.fork", "forked after init, a picture has the same pixels",
+        needs: ["lifecycle.decode", "determinism.decode"], processes: 2, usesWorker: true
+    ) { workshop throws(Stop) in
+        if workshop.process == 0 { return }
+        try workshop.eachPicture { coder, bytes throws(Stop) in
+            func digest() -> UInt64 {
+                var digest = Digest()
+                guard let outcome = try? workshop.decode(coder, bytes), outcome.failure == nil else { return 0 }
+                for pixels in outcome.pixels { digest.add(pixels) }
+                return digest.hash
+            }
+            let there = forked(seconds: 10, digest)
+            if there == nil || there != digest() {
+                throw .fault(
+                    "\(coder.id), in a process that was forked after init: "
+                        + (there == nil ? "it crashed or hung" : there == 0 ? "decoding fails" : "other pixels"),
+                    .forked, try: "start no threads in init and keep nothing there that belongs to the process")
+            }
+        }
+    }
 
     /// Made twice, in this process and in a worker; what is noted is compared by the kit.
     static let decoding = Check(

@@ -63,7 +63,7 @@ enum LifecycleChecks {
     static let early = Check(
         "lifecycle.close", "a session can be closed in every state", needs: needs + ["memory.released"],
         crash: Fault(
-            what: "a session was closed early", rule: .close, remedy: "give back only what was taken until then")
+            what: "a session was closed early", rule: .freesAll, remedy: "give back only what was taken until then")
     ) { workshop throws(Stop) in
         try workshop.eachPicture { coder, bytes throws(Stop) in
             for steps in 0...6 {
@@ -169,9 +169,11 @@ enum LifecycleChecks {
                     cpi_pixel_format(
                         channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT,
                         count: 0, layout: 0, reserved: 0), width: 64, height: 64)
-                let again = [
-                    session.nextFrame().0, session.readHeader().0, session.decode(surface), session.nextFrame().0,
-                ]
+                let again =
+                    [session.nextFrame().0, session.readHeader().0, session.decode(surface)]
+                    + (session.hasBlobs ? [session.blob(0).0] : []) + (session.hasOffers ? [session.offer(0).0] : [])
+                    + [session.seek(0)?.0, session.scaledSize(1, 1)?.0, session.dirty()?.0, session.item(0)?.0]
+                    .compactMap(\.self) + [session.nextFrame().0]
                 for answer in again where answer.status != failure.status {
                     throw .fault(
                         "\(coder.id): \(failure.call) answered \(statusName(failure.status)) to \(what), then "
@@ -236,24 +238,26 @@ enum LifecycleChecks {
         needs: needs + ["determinism.decode", "frames.facts"]
     ) { workshop throws(Stop) in
         try workshop.eachPicture { coder, bytes throws(Stop) in
-            let wanted = try workshop.decode(coder, bytes)
-            guard let info = wanted.info, let frame = wanted.frames.first else { return }
-            let sessions = (0..<2).compactMap { _ in
+            // Two different files, where there are two.
+            let files = [bytes, workshop.samples(coder.id, .large).first?.bytes ?? bytes]
+            let wanted = try files.map { file throws(Stop) in try workshop.decode(coder, file) }
+            let sessions = files.compactMap { _ in
                 Decoding(coder, Services(limits: DecodeSetup.roomyLimits), workshop.board)
             }
-            let inputs = [Input(bytes), Input(bytes)]
+            let inputs = files.map { Input($0) }
             for session in sessions { _ = session.open() }
             for (session, input) in zip(sessions, inputs) { _ = session.setSource(input) }
             for session in sessions { _ = session.readHeader() }
             for session in sessions { _ = session.nextFrame() }
-            for session in sessions.reversed() {
+            for (session, wanted) in zip(sessions, wanted) {
+                guard let info = wanted.info, let frame = wanted.frames.first else { return }
                 let surface = Surface(
                     info.native, width: Int(frame.info.rect.width), height: Int(frame.info.rect.height))
                 let answer = session.decode(surface)
                 if answer.status != CPI_OK || surface.pixels != frame.pixels {
                     throw .fault(
                         "\(coder.id), of two sessions that are open at a time: \(answer.text), or other pixels",
-                        .concurrency, try: "keep everything of a session in the session")
+                        .noSharedState, try: "keep everything of a session in the session")
                 }
             }
         }

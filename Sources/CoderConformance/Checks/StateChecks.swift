@@ -33,7 +33,7 @@ enum StateChecks {
             if name == "descriptors" { ProcessState.openSomeDescriptors() }
             let before = ProcessState()
             try sessions(workshop)
-            if let what = difference(before, ProcessState()) { throw .fault(what, .hygiene, try: remedy) }
+            if let what = difference(before, ProcessState()) { throw .fault(what, .guest, try: remedy) }
         }
     }
 
@@ -143,7 +143,7 @@ enum StateChecks {
                 return
             }
             throw .fault(
-                "it called \(call.call)" + (call.path.isEmpty ? "" : " for \(call.path)"), .hygiene, try: remedy)
+                "it called \(call.call)" + (call.path.isEmpty ? "" : " for \(call.path)"), .forked, try: remedy)
         }
     }
 

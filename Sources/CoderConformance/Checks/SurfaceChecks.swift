@@ -95,7 +95,8 @@ enum SurfaceChecks {
     }
 
     static let encoding = Check(
-        "surface.encoding", "an encoder reads pixels and nothing between or behind them", needs: ["lifecycle.encode"],
+        "surface.encoding", "an encoder reads pixels and nothing between or behind them",
+        needs: ["lifecycle.encode", "determinism.encode"],
         crash: Fault(
             what: "behind the last pixel nothing is mapped", rule: .byteCount,
             remedy: "read width * bytes per pixel bytes of the last row and no more")

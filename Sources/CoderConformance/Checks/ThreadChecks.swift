@@ -4,7 +4,10 @@ import CoderHost
 /// Sessions beside each other, and as many threads as declared.
 enum ThreadChecks {
     static let all = [together, count]
-    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts", "memory.growth"]
+    private static let needs = [
+        "lifecycle.decode", "lifecycle.interleaved", "determinism.decode", "determinism.encode", "frames.facts",
+        "memory.growth",
+    ]
 
     static let together = Check(
         "threads.together", "sessions on four threads give the same bytes", needs: needs,
@@ -70,7 +73,7 @@ enum ThreadChecks {
         let declared = workshop.manifest.threads
         if peak - before > declared {
             throw .fault(
-                "a session started \(peak - before) threads, and the manifest declares \(declared)", .declaredThreads,
+                "a session started \(peak - before) threads, and the manifest declares \(declared)", .ownThreads,
                 try: "set isolation.threads, or start fewer")
         }
     }

@@ -18,9 +18,16 @@
 #ifndef MANIFEST_THREADS
 #define MANIFEST_THREADS "0"
 #endif
+#ifdef ITEM_ROLE
+#define MANIFEST_ROLES ", \"items\""
+#define MORE_ROLES     CPI_CODER_ITEMS
+#endif
 #ifndef MANIFEST_ROLES
 #define MANIFEST_ROLES ""
 #define MORE_ROLES     0
+#endif
+#ifndef CONCURRENCY
+#define CONCURRENCY CPI_CONCURRENCY_ANY
 #endif
 #ifndef MANIFEST_VERSION
 #define MANIFEST_VERSION "1.0.0"
@@ -34,7 +41,7 @@
 CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin\", \"version\": \"" MANIFEST_VERSION "\" },"
     " \"abi\": { \"major\": 1, \"minor_built\": 0, \"minor_needed\": 0 }, \"concurrency\": \"any\","
     " \"isolation\": { \"threads\": " MANIFEST_THREADS " }, \"coders\": [ { \"id\": \"org.example.faulty\","
-    " \"roles\": [\"decode\", \"encode\"" MANIFEST_ROLES "], \"metadata\": [" MANIFEST_METADATA "],"
+    " \"roles\": [\"decode\", \"encode\", \"incremental\"" MANIFEST_ROLES "], \"metadata\": [" MANIFEST_METADATA "],"
     " \"formats\": [ { \"id\": \"faulty\", \"extensions\": [\"flt\"],"
     " \"signatures\": [ { \"all\": [ { \"at\": 0, \"bytes\": \"" SIGNATURE "\" } ] } ] } ] } ] }");
 
@@ -48,6 +55,9 @@ CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin
 #ifndef ON_CLOSE
 #define ON_CLOSE
 #endif
+#ifndef ON_UNKNOWN_OPTION /* `services` */
+#define ON_UNKNOWN_OPTION
+#endif
 #ifndef ON_SET_SOURCE
 #define ON_SET_SOURCE
 #endif
@@ -60,12 +70,45 @@ CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin
 #ifndef AFTER_DECODE
 #define AFTER_DECODE
 #endif
+#ifndef CHANGE_INFO /* `info`, which goes to the host */
+#define CHANGE_INFO
+#endif
+#ifndef CHANGE_FRAME /* `frame`, which goes to the host */
+#define CHANGE_FRAME
+#endif
+#ifndef AFTER_IMAGE /* statements with `e` and `error`, behind the last row of an encoded image */
+#define AFTER_IMAGE
+#endif
 /* What is answered instead of the truth. */
 #ifndef POLL
 #define POLL(services) ((services)->poll((services)->ctx))
 #endif
 #ifndef FRAME_WIDTH
 #define FRAME_WIDTH(width) (width)
+#endif
+#ifndef FRAME_X
+#define FRAME_X 0
+#endif
+#ifndef SOURCE_ANSWER
+#define SOURCE_ANSWER CPI_OK
+#endif
+#ifndef LOOKS_AT_REGION
+#define LOOKS_AT_REGION 1
+#endif
+#ifndef BANDS /* whether it decodes in bands of rows */
+#define BANDS 0
+#endif
+#ifndef PART_X /* the first column of a part, and the row of the image that stands in row `y` of a part */
+#define PART_X part.x
+#endif
+#ifndef PART_Y
+#define PART_Y (part.y + y)
+#endif
+#ifndef KEEPS_REFUSAL
+#define KEEPS_REFUSAL 0
+#endif
+#ifndef DIRTY_STATES
+#define DIRTY_STATES (FRAME | DECODED)
 #endif
 #ifndef KEEPS_LIMITS
 #define KEEPS_LIMITS 1
@@ -91,7 +134,7 @@ CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin
 #ifndef EXTENSION
 #define EXTENSION(id) NULL
 #endif
-#ifndef FRAMES /* the picture is shown that often */
+#ifndef FRAMES /* the image is shown that often */
 #define FRAMES 1
 #endif
 #ifndef TOO_MANY_FRAMES /* the answer where fewer are allowed */
@@ -134,7 +177,7 @@ static cpi_status fail_limit(session *s, cpi_error *error, cpi_status code, cons
                          .limit_requested = requested};
     snprintf(failure.message, sizeof failure.message, "%s", text);
     copy_struct(error, &failure);
-    if (s && KEEPS_FAILURE) s->failure = failure;
+    if (s && KEEPS_FAILURE && (code < 0 || KEEPS_REFUSAL)) s->failure = failure;
     return code;
 }
 
@@ -143,7 +186,7 @@ static cpi_status fail(session *s, cpi_error *error, cpi_status code, const char
 }
 
 static cpi_status enter(session *s, unsigned states, cpi_error *error) {
-    if (s->failure.code < 0) {
+    if (s->failure.code != 0) {
         copy_struct(error, &s->failure);
         return s->failure.code;
     }
@@ -155,22 +198,20 @@ static cpi_status go_on(session *s, cpi_error *error) {
     return answer == CPI_CONTINUE ? CPI_OK : fail(s, error, answer, "the host asked to stop");
 }
 
-static cpi_status check_options(const cpi_options *options, cpi_error *error) {
+static cpi_status check_options(const cpi_services *services, const cpi_options *options, cpi_error *error) {
+    (void)services;
     for (uint32_t i = 0; options && i < options->count; i++) {
         const cpi_option *option = (const void *)((const char *)options->items + i * options->stride);
-        if (option->flags & 0xffff0000u) return fail(NULL, error, CPI_UNSUPPORTED, "an unknown flag");
-        if (!(option->flags & CPI_OPTION_HINT)) return fail(NULL, error, CPI_INVALID_ARGUMENT, "there are no options");
+        if (option->flags & CPI_OPTION_HINT) continue;
+        ON_UNKNOWN_OPTION
+        return fail(NULL, error, CPI_INVALID_ARGUMENT, "there are no options");
     }
     return CPI_OK;
 }
 
 static void *open_session(size_t count, const cpi_services *services, const cpi_limits *limits,
                           const cpi_options *options, cpi_status *status, cpi_error *error) {
-    if ((*status = check_options(options, error)) != CPI_OK) return NULL;
-    if (services->flags & 0xffff0000u) {
-        *status = fail(NULL, error, CPI_UNSUPPORTED, "the services have an unknown flag");
-        return NULL;
-    }
+    if ((*status = check_options(services, options, error)) != CPI_OK) return NULL;
     ON_OPEN
     session *s = services->allocate(services->ctx, count);
     if (!s && SURVIVES_NO_MEMORY) {
@@ -189,15 +230,16 @@ static void close_session(session *s) {
     if (RELEASES) s->services->release(s->services->ctx, s);
 }
 
-static const cpi_pixel_format rgb = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0};
-static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0};
+static const cpi_pixel_format rgb = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0, 0, 0};
+static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0, 0, 0};
 
 /* ---- decoding ---------------------------------------------------------------------------------------------------- */
 
 struct cpi_decoder {
     session           base;
     const cpi_source *source;
-    uint32_t          width, height, channels, rows_done, frame;
+    uint32_t          width, height, channels, rows_done, part_rows, frame;
+    cpi_rect          dirty;
 };
 
 static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
@@ -216,7 +258,7 @@ static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error
     d->source     = source;
     d->base.state = SOURCED;
     ON_SET_SOURCE
-    return CPI_OK;
+    return SOURCE_ANSWER;
 }
 
 /* Copies exactly `count` bytes; CPI_NEED_INPUT or an error when they are not there. */
@@ -243,7 +285,7 @@ static cpi_status check_size(cpi_decoder *d, cpi_error *error) {
     return CPI_OK;
 }
 
-static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
+static cpi_status read_header(cpi_decoder *d, cpi_image_info *out, cpi_error *error) {
     uint8_t    b[HEADER_BYTES];
     cpi_status status = enter(&d->base, SOURCED, error);
     if (status != CPI_OK) return status;
@@ -255,29 +297,60 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     if (d->width == 0 || d->height == 0) return fail(&d->base, error, CPI_CORRUPT, "no pixels");
     if (d->channels != 3 && d->channels != 4) return fail(&d->base, error, CPI_CORRUPT, "neither 3 nor 4 channels");
     if ((status = check_size(d, error)) != CPI_OK) return status;
-    const cpi_image_info mine = {
+    cpi_image_info mine = {
         .size = sizeof mine, .flags = (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0)
-            | (FRAMES > 1 ? CPI_IMAGE_ANIMATED : 0),
+            | (FRAMES > 1 ? CPI_IMAGE_ANIMATED : 0) | (BANDS ? CPI_IMAGE_ROWS : 0),
         .width = d->width, .height = d->height, .bit_depth = 8, .frame_count = FRAMES,
         .native = d->channels == 4 ? rgba : rgb,
     };
-    copy_struct(info, &mine);
+    cpi_image_info *info = &mine;
+    (void)info;
+    CHANGE_INFO
+    copy_struct(out, &mine);
     d->base.state = HEADER;
     return CPI_OK;
 }
 
-static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *error) {
+static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *out, cpi_error *error) {
     cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
     if (status != CPI_OK) return status;
     if (d->base.state != HEADER && ++d->frame >= FRAMES) return CPI_END;
     if (d->base.limits.max_frames && d->frame >= d->base.limits.max_frames) return TOO_MANY_FRAMES(d, error);
-    const cpi_frame_info mine = {
+    cpi_frame_info mine = {
         .size = sizeof mine, .index = d->frame, .flags = CPI_FRAME_INDEPENDENT | (d->channels == 4 ? CPI_FRAME_HAS_ALPHA : 0),
-        .rect = {0, 0, FRAME_WIDTH(d->width), d->height},
+        .rect = {FRAME_X, 0, FRAME_WIDTH(d->width), d->height},
     };
-    copy_struct(frame, &mine);
+    cpi_frame_info *frame = &mine;
+    (void)frame;
+    CHANGE_FRAME
+    copy_struct(out, &mine);
     d->base.state = FRAME;
     d->rows_done  = 0;
+    return CPI_OK;
+}
+
+/* Decodes a part: any rectangle with the role region, bands of rows with BANDS. */
+static cpi_status decode_part(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
+    const cpi_rect     part     = request->region;
+    const cpi_surface *surface  = request->surface;
+    const int          is_whole = part.x == 0 && part.width == d->width;
+    if (!(MORE_ROLES & CPI_CODER_REGION) && !(BANDS && is_whole))
+        return fail(&d->base, error, CPI_REFUSED, "only whole images are decoded");
+    if (part.x < 0 || part.y < 0 || part.width > d->width - (uint64_t)part.x || (uint32_t)part.x > d->width
+        || part.height > d->height - (uint64_t)part.y || (uint32_t)part.y > d->height)
+        return fail(&d->base, error, CPI_REFUSED, "the region is outside of the image");
+    if (!surface->pixels || surface->width != part.width || surface->height != part.height)
+        return fail(&d->base, error, CPI_MISUSE, "the surface has not the region's shape");
+    for (uint32_t y = 0; y < part.height; y++) {
+        const uint64_t start  = (uint64_t)(PART_Y) * d->width + (PART_X);
+        uint8_t       *row    = surface->pixels + y * surface->stride;
+        cpi_status     status = go_on(&d->base, error);
+        if (status == CPI_OK)
+            status = take(d, HEADER_BYTES + start * d->channels, row, (uint64_t)part.width * d->channels, error);
+        if (status != CPI_OK) return status;
+        d->part_rows++;
+    }
+    d->dirty = (cpi_rect){0, 0, part.width, part.height};
     return CPI_OK;
 }
 
@@ -286,27 +359,39 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
     if (status != CPI_OK) return status;
     if (d->base.state == DECODED) d->rows_done = 0;
     const cpi_surface *surface = request->surface;
-    if ((request->flags | surface->flags) & 0xffff0000u)
-        return fail(&d->base, error, CPI_UNSUPPORTED, "an unknown flag");
+    const cpi_rect     region  = request->region;
+    if (LOOKS_AT_REGION && (region.width || region.height)) return decode_part(d, request, error);
+    if (LOOKS_AT_REGION && (request->scaled_width || request->scaled_height))
+        return fail(&d->base, error, CPI_REFUSED, "only whole images are decoded");
     const uint64_t bytes = (uint64_t)d->width * d->channels;
     if (!surface->pixels || surface->width != FRAME_WIDTH(d->width) || surface->height != d->height
         || surface->format.channels != (d->channels == 4 ? rgba : rgb).channels || surface->stride < bytes
         || surface->byte_count < (d->height - 1) * surface->stride + bytes)
-        return fail(&d->base, error, CPI_MISUSE, "the surface has not the picture's shape");
-    if (request->region.width || request->region.height || request->scaled_width || request->scaled_height)
-        return fail(NULL, error, CPI_REFUSED, "only whole images are decoded");
+        return fail(&d->base, error, CPI_MISUSE, "the surface has not the image's shape");
+    const uint32_t first = d->rows_done;
     ON_DECODE
     for (; d->rows_done < d->height; d->rows_done++) {
         uint32_t y   = d->rows_done;
         uint8_t *row = surface->pixels + y * surface->stride;
         if (y % ROWS_PER_POLL == 0 && (status = go_on(&d->base, error)) != CPI_OK) return status;
-        if ((status = take(d, HEADER_BYTES + y * bytes, row, bytes, error)) != CPI_OK) return status;
+        if ((status = take(d, HEADER_BYTES + y * bytes, row, bytes, error)) != CPI_OK) {
+            d->dirty = (cpi_rect){0, (int32_t)first, d->width, y - first};
+            const int is_wanted = (request->flags & CPI_DECODE_WANT_PARTIAL) != 0;
+            return status == CPI_NEED_INPUT && y > first && is_wanted ? CPI_PARTIAL : status;
+        }
         for (uint64_t i = 0; i < bytes; i++) row[i] = (uint8_t)SAMPLE(row[i]);
         AFTER_ROW
     }
     AFTER_DECODE
+    d->dirty      = (cpi_rect){0, (int32_t)first, d->width, d->height - first};
     d->base.state = DECODED;
     return CPI_OK;
+}
+
+static cpi_status dirty(cpi_decoder *d, cpi_rect *rect, cpi_error *error) {
+    cpi_status status = enter(&d->base, DIRTY_STATES, error);
+    if (status == CPI_OK) *rect = d->dirty;
+    return status;
 }
 
 #ifdef BLOB_BYTES
@@ -323,11 +408,38 @@ static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_e
 #define HAND_OUT NULL
 #endif
 
+#ifdef ITEM_ROLE /* it has items: the image itself, in this role */
+static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_image_info *info, cpi_error *error) {
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK || index > 0) return status != CPI_OK ? status : CPI_END;
+    const cpi_item       mine  = {.size = sizeof mine, .role = ITEM_ROLE, .of = CPI_ITEM_NONE};
+    const cpi_image_info facts = {.size = sizeof facts, .width = d->width, .height = d->height, .bit_depth = 8,
+                                  .frame_count = FRAMES, .native = d->channels == 4 ? rgba : rgb};
+    copy_struct(item, &mine);
+    copy_struct(info, &facts);
+    return CPI_OK;
+}
+
+static cpi_status choose(cpi_decoder *d, uint32_t index, cpi_error *error) {
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK) return status;
+    if (index > 0) return fail(&d->base, error, CPI_REFUSED, "there is one item");
+    d->base.state = HEADER;
+    d->frame      = 0;
+    return CPI_OK;
+}
+
+static const cpi_items_api items = {{sizeof items, 1, CPI_EXT_ITEMS_TAG}, describe, choose, NULL};
+#undef EXTENSION
+#define EXTENSION(id) (strcmp(id, CPI_EXT_ITEMS) == 0 ? &items : NULL)
+#endif
+
 static const void *get_from_decoder(cpi_decoder *d, const char *id) { return (void)d, (void)id, EXTENSION(id); }
 
 static const cpi_decoder_api decoder_api = {
     .size = sizeof(cpi_decoder_api), .open = open_decoder, .close = close_decoder, .set_source = set_source,
-    .read_header = read_header, .next_frame = next_frame, .decode = decode, .blob = HAND_OUT, .get = get_from_decoder,
+    .read_header = read_header, .next_frame = next_frame, .decode = decode, .dirty = dirty, .blob = HAND_OUT,
+    .get = get_from_decoder,
 };
 
 /* ---- encoding ---------------------------------------------------------------------------------------------------- */
@@ -367,7 +479,6 @@ static cpi_status write_out(cpi_encoder *e, const uint8_t *bytes, uint64_t count
 static cpi_status begin(cpi_encoder *e, const cpi_image_info *info, const cpi_sink *sink, cpi_error *error) {
     cpi_status status = enter(&e->base, OPENED, error);
     if (status != CPI_OK) return status;
-    if ((info->flags | sink->flags) & 0xffff0000u) return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
     const uint8_t channels = info->native.channels;
     if (channels != CPI_CHANNELS_RGB && channels != CPI_CHANNELS_RGBA)
         return fail(&e->base, error, CPI_INVALID_ARGUMENT, "this pixel format was not offered");
@@ -385,18 +496,18 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
                             cpi_error *error) {
     cpi_status status = enter(&e->base, BEGUN, error);
     if (status != CPI_OK) return status;
-    if ((frame->flags | surface->flags) & 0xffff0000u)
-        return fail(&e->base, error, CPI_UNSUPPORTED, "an unknown flag");
+    (void)frame;
     const uint8_t header[HEADER_BYTES] = {'f', 'l', 't', '!', (uint8_t)(e->width >> 8), (uint8_t)e->width,
                                           (uint8_t)(e->height >> 8), (uint8_t)e->height, (uint8_t)e->channels};
     if (!surface->pixels || surface->width != e->width || surface->height != e->height)
-        return fail(&e->base, error, CPI_MISUSE, "the surface has not the picture's shape");
+        return fail(&e->base, error, CPI_MISUSE, "the surface has not the image's shape");
     if ((status = write_out(e, header, sizeof header, error)) != CPI_OK) return status;
     for (uint32_t y = 0; y < e->height; y++) {
         if (y % ROWS_PER_POLL == 0 && (status = go_on(&e->base, error)) != CPI_OK) return status;
         const uint8_t *row = surface->pixels + y * surface->stride;
         if ((status = write_out(e, row, (uint64_t)e->width * e->channels, error)) != CPI_OK) return status;
     }
+    AFTER_IMAGE
     e->base.state = FRAMED;
     return CPI_OK;
 }
@@ -418,8 +529,8 @@ static const cpi_encoder_api encoder_api = {
 /* ---- the plugin -------------------------------------------------------------------------------------------------- */
 
 static const cpi_coder the_coder = {
-    .size = sizeof(cpi_coder), .roles = CPI_CODER_DECODE | CPI_CODER_ENCODE | MORE_ROLES, .id = "org.example.faulty",
-    .decoder = &decoder_api, .encoder = &encoder_api,
+    .size = sizeof(cpi_coder), .roles = CPI_CODER_DECODE | CPI_CODER_ENCODE | CPI_CODER_INCREMENTAL | MORE_ROLES,
+    .id = "org.example.faulty", .decoder = &decoder_api, .encoder = &encoder_api,
 };
 
 static const cpi_coder *coder(uint32_t index) { return index == 0 ? &the_coder : NULL; }
@@ -432,7 +543,7 @@ static cpi_status init(cpi_error *error) {
 }
 
 static const cpi_plugin plugin = {
-    .size = sizeof(cpi_plugin), .abi_minor_built = CPI_TARGET_MINOR, .abi_minor_needed = 0,
+    .size = sizeof(cpi_plugin), .abi_minor_built = CPI_TARGET_MINOR, .abi_minor_needed = 0, .concurrency = CONCURRENCY,
     .id = "org.example.faulty-plugin", .version = REPORTED_VERSION, .coder_count = 1, .coder = coder, .init = init,
     .get = get,
 };

@@ -23,7 +23,7 @@ static const cpi_plugin *qoi_entry(const cpi_host *host, cpi_error *error);
 
 const cpi_plugin *cpi_entry_1(const cpi_host *host, cpi_error *error) {
     if (host->get && host->get(host->ctx, "vendor.unknown/3")) {
-        refuse(error, CPI_INTERNAL, "the host answers an extension it cannot know");
+        cpi_session_fail(NULL, error, CPI_INTERNAL, 0, "the host answers an extension it cannot know");
         return NULL;
     }
     return qoi_entry(host, error);

@@ -19,8 +19,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <coder_plugin.h>
-#include <stdio.h>
-#include <string.h>
+#include <cpi/session.h>
 
 /* What a build may put into the manifest on top: tests build this file as a plugin of another time. */
 #ifndef QOI_MORE_KEYS
@@ -50,21 +49,11 @@ CPI_MANIFEST("{ \"schema\": 1, " QOI_MORE_KEYS
     "  { \"key\": \"qoi.colorspace\", \"type\": \"enum\", \"values\": [\"picture\", \"srgb\", \"linear\"],"
     "    \"default\": \"picture\", \"scope\": \"encode\", \"doc\": \"What the file says of its colours.\" } ] } ] }");
 
-enum { HEADER_BYTES = 14, END_BYTES = 8, MAX_OP_BYTES = 5, MAX_RUN = 62, WINDOW_BYTES = 4096, ROWS_PER_POLL = 64 };
+enum { HEADER_BYTES = 14, END_BYTES = 8, MAX_OP_BYTES = 5, MAX_RUN = 62, WINDOW_BYTES = 4096 };
 
 static const uint8_t end_marker[END_BYTES] = {0, 0, 0, 0, 0, 0, 0, 1};
 
 /* ---- what both directions share --------------------------------------------------------------------------------- */
-
-/* Where a session is in the call sequence; `enter` takes a set of them. */
-enum { OPENED = 1, SOURCED = 2, HEADER = 4, FRAME = 8, DECODED = 16, BEGUN = 32, FRAMED = 64, FINISHED = 128 };
-
-typedef struct session {
-    const cpi_services *services;
-    cpi_limits          limits;
-    unsigned            state;
-    cpi_error           failure; /* code 0 until a call fails; every later call repeats it */
-} session;
 
 /* The state of the pixel coding, the same on both sides. */
 typedef struct { uint8_t r, g, b, a; } pixel;
@@ -76,79 +65,23 @@ static uint32_t hash(pixel p) { return (p.r * 3u + p.g * 5u + p.b * 7u + p.a * 1
 
 static int same(pixel a, pixel b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-/* Copies a struct that may be of another minor than ours: only what both sides know; `size` stays the reader's. */
-static void copy_struct(void *to, const void *from) {
-    uint32_t to_size, from_size;
-    memcpy(&to_size, to, sizeof to_size);
-    memcpy(&from_size, from, sizeof from_size);
-    uint32_t count = to_size < from_size ? to_size : from_size;
-    if (count > sizeof to_size) memcpy((char *)to + 4, (const char *)from + 4, count - 4);
-}
-
-static cpi_status refuse(cpi_error *error, cpi_status code, const char *message) {
-    cpi_error mine = {.size = sizeof mine, .code = code};
-    snprintf(mine.message, sizeof mine.message, "%s", message);
-    copy_struct(error, &mine);
-    return code;
-}
-
-static cpi_status give_up(session *s, cpi_error *error) {
-    copy_struct(error, &s->failure);
-    return s->failure.code;
-}
-
-static cpi_status fail_at(session *s, cpi_error *error, cpi_status code, uint64_t offset, const char *message) {
-    s->failure = (cpi_error){.size = sizeof s->failure, .code = code, .input_offset = offset};
-    snprintf(s->failure.message, sizeof s->failure.message, "%s", message);
-    if (code == CPI_UNSUPPORTED) snprintf(s->failure.feature, sizeof s->failure.feature, "%s", message);
-    return give_up(s, error);
-}
-
-static cpi_status fail(session *s, cpi_error *error, cpi_status code, const char *message) {
-    return fail_at(s, error, code, 0, message);
-}
-
-/* Every call begins here: a failed session repeats its failure, a call out of sequence fails it. */
-static cpi_status enter(session *s, unsigned states, cpi_error *error) {
-    if (s->failure.code < 0) return give_up(s, error);
-    return s->state & states ? CPI_OK : fail(s, error, CPI_MISUSE, "the call is out of sequence");
-}
-
-static cpi_status go_on(session *s, cpi_error *error) {
-    cpi_status answer = s->services->poll(s->services->ctx);
-    if (answer == CPI_CONTINUE) return CPI_OK;
-    return fail(s, error, answer < 0 ? answer : CPI_CANCELLED, "the host asked to stop");
-}
-
-static cpi_status over(session *s, cpi_error *error, uint32_t id, uint64_t allowed, uint64_t requested) {
-    fail(s, error, CPI_LIMIT, "the picture is larger than the limits allow");
-    s->failure.limit_id        = id;
-    s->failure.limit_allowed   = allowed;
-    s->failure.limit_requested = requested;
-    return give_up(s, error);
-}
-
-static cpi_status check_size(session *s, uint32_t width, uint32_t height, cpi_error *error) {
-    const cpi_limits *limits = &s->limits;
-    uint64_t          pixels = (uint64_t)width * height;
-    if (limits->max_width && width > limits->max_width)
-        return over(s, error, CPI_LIMIT_WIDTH, limits->max_width, width);
-    if (limits->max_height && height > limits->max_height)
-        return over(s, error, CPI_LIMIT_HEIGHT, limits->max_height, height);
-    if (limits->max_pixels && pixels > limits->max_pixels)
-        return over(s, error, CPI_LIMIT_PIXELS, limits->max_pixels, pixels);
+static cpi_status check_size(cpi_session *s, uint64_t width, uint64_t height, cpi_error *error) {
+    const cpi_limits *max = &s->limits;
+    if (max->max_width && width > max->max_width)
+        return cpi_session_over(s, error, CPI_LIMIT_WIDTH, max->max_width, width);
+    if (max->max_height && height > max->max_height)
+        return cpi_session_over(s, error, CPI_LIMIT_HEIGHT, max->max_height, height);
+    if (max->max_pixels && width * height > max->max_pixels)
+        return cpi_session_over(s, error, CPI_LIMIT_PIXELS, max->max_pixels, width * height);
     return CPI_OK;
 }
 
-/* The upper half of a flags word has to be understood, and no bit of it is defined yet. */
-static int demands_more(uint32_t flags) { return (flags & 0xffff0000u) != 0; }
-
-static const cpi_pixel_format rgb = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0};
-static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0};
-static const cpi_pixel_format opaque = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_OPAQUE, 0};
+static const cpi_pixel_format rgb = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0, 0, 0};
+static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_STRAIGHT, 0, 0, 0};
+static const cpi_pixel_format opaque = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_OPAQUE, 0, 0, 0};
 
 static int same_format(cpi_pixel_format a, cpi_pixel_format b) {
-    return a.channels == b.channels && a.numeric == b.numeric && a.bits == b.bits && a.alpha == b.alpha;
+    return memcmp(&a, &b, sizeof a) == 0;
 }
 
 /* Offers `index` of the formats for a picture with or without alpha, `native` first when it is one of them. */
@@ -157,19 +90,12 @@ static cpi_status offer_format(int alpha, cpi_pixel_format native, uint32_t inde
     const uint32_t         count = alpha ? 1 : 2, first = count == 2 && same_format(native, opaque);
     if (index >= count) return CPI_END;
     cpi_format_offer mine = {.size = sizeof mine, .format = formats[(index + first) % count], .row_align = 1};
-    copy_struct(offer, &mine);
+    cpi_session_copy(offer, &mine);
     return CPI_OK;
 }
 
 static uint32_t bytes_per_pixel(const cpi_surface *surface) {
     return surface->format.channels == CPI_CHANNELS_RGB ? 3 : 4;
-}
-
-static int fits(const cpi_surface *surface, uint32_t width, uint32_t height) {
-    uint64_t row = (uint64_t)width * bytes_per_pixel(surface);
-    return surface->pixels && !demands_more(surface->flags) && surface->width == width && surface->height == height
-        && surface->stride >= row && surface->byte_count >= row
-        && (height == 1 || surface->stride <= (surface->byte_count - row) / (height - 1));
 }
 
 typedef struct settings {
@@ -182,41 +108,33 @@ static int is_word(const cpi_option *option, const char *word) {
 }
 
 static cpi_status read_options(const cpi_options *options, settings *into, cpi_error *error) {
+    const cpi_option *option;
     *into = (settings){.strict = 1, .linear = -1};
-    for (uint32_t i = 0; options && i < options->count; i++) {
-        const cpi_option *option = (const void *)((const char *)options->items + i * options->stride);
-        if (demands_more(option->flags)) return refuse(error, CPI_UNSUPPORTED, "an option has an unknown flag");
+    for (uint32_t i = 0; (option = cpi_session_option(options, i)); i++) {
         if (strcmp(option->key, "qoi.strict") == 0) {
             if (option->type != CPI_OPTION_BOOL)
-                return refuse(error, CPI_INVALID_ARGUMENT, "qoi.strict is true or false");
+                return cpi_session_fail(NULL, error, CPI_INVALID_ARGUMENT, 0, "qoi.strict is true or false");
             into->strict = option->integer != 0;
         } else if (strcmp(option->key, "qoi.colorspace") == 0) {
             if (is_word(option, "picture")) into->linear = -1;
             else if (is_word(option, "srgb")) into->linear = 0;
             else if (is_word(option, "linear")) into->linear = 1;
-            else return refuse(error, CPI_INVALID_ARGUMENT, "qoi.colorspace is picture, srgb or linear");
+            else return cpi_session_fail(NULL, error, CPI_INVALID_ARGUMENT, 0,
+                                         "qoi.colorspace is picture, srgb or linear");
         } else if (!(option->flags & CPI_OPTION_HINT)) {
-            char message[128];
-            snprintf(message, sizeof message, "there is no option %.64s", option->key);
-            return refuse(error, CPI_INVALID_ARGUMENT, message);
+            return cpi_session_fail(NULL, error, CPI_INVALID_ARGUMENT, 0, "there is no option %.64s", option->key);
         }
     }
     return CPI_OK;
 }
 
-static void start_session(session *s, const cpi_services *services, const cpi_limits *limits) {
-    s->services    = services;
-    s->limits.size = sizeof s->limits;
-    s->state       = OPENED;
-    copy_struct(&s->limits, limits);
-}
-
 /* ---- decoding --------------------------------------------------------------------------------------------------- */
 
+enum { HEADER_AND_LATER = CPI_SESSION_HEADER | CPI_SESSION_FRAME | CPI_SESSION_DECODED };
+
 struct cpi_decoder {
-    session           base;
+    cpi_session       base;
     settings          options;
-    const cpi_source *source;
     uint32_t          width, height, channels, linear;
     coding            coding;
     uint64_t          position; /* of the next operation in the source                       */
@@ -233,29 +151,26 @@ static cpi_status open_decoder(const cpi_coder *coder, const cpi_services *servi
     settings   chosen;
     cpi_status status = read_options(options, &chosen, error);
     if (status != CPI_OK) return status;
-    if (demands_more(services->flags)) return refuse(error, CPI_UNSUPPORTED, "the services have an unknown flag");
-    cpi_decoder *d = services->allocate(services->ctx, sizeof *d);
-    if (!d) return refuse(error, CPI_NO_MEMORY, "no memory for a decoder");
-    memset(d, 0, sizeof *d);
-    start_session(&d->base, services, limits);
+    cpi_decoder *d = cpi_session_open(services, limits, sizeof *d, error);
+    if (!d) return CPI_NO_MEMORY;
     d->options = chosen;
     *decoder   = d;
     return CPI_OK;
 }
 
-static void close_decoder(cpi_decoder *d) { d->base.services->release(d->base.services->ctx, d); }
+static void close_decoder(cpi_decoder *d) { cpi_session_close(&d->base); }
 
 static cpi_status set_source(cpi_decoder *d, const cpi_source *source, cpi_error *error) {
-    cpi_status status = enter(&d->base, OPENED, error);
+    cpi_status status = cpi_session_enter(&d->base, CPI_SESSION_OPENED, error);
     if (status != CPI_OK) return status;
-    d->source     = source;
-    d->base.state = SOURCED;
+    d->base.source     = source;
+    d->base.state = CPI_SESSION_SOURCED;
     return CPI_OK;
 }
 
 /* Shows the bytes that are there from `d->position` on: all of them, or a window when they have to be read. */
 static cpi_status look(cpi_decoder *d, const uint8_t **bytes, uint64_t *count, cpi_error *error) {
-    const cpi_source *source = d->source;
+    const cpi_source *source = d->base.source;
     if (source->bytes) {
         uint64_t available = source->available(source->ctx);
         *count             = available > d->position ? available - d->position : 0;
@@ -266,7 +181,7 @@ static cpi_status look(cpi_decoder *d, const uint8_t **bytes, uint64_t *count, c
     if (d->position < d->window_start || end < d->position + HEADER_BYTES) {
         uint64_t   copied = 0;
         cpi_status status = source->read_at(source->ctx, d->position, d->window, WINDOW_BYTES, &copied);
-        if (status < 0) return fail_at(&d->base, error, status, d->position, "the source cannot be read");
+        if (status < 0) return cpi_session_fail(&d->base, error, status, d->position, "the source cannot be read");
         d->window_start = d->position;
         d->window_count = copied < WINDOW_BYTES ? (uint32_t)copied : WINDOW_BYTES;
         end             = d->window_start + d->window_count;
@@ -287,26 +202,27 @@ static void rewind_pixels(cpi_decoder *d) {
 }
 
 static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
-    session       *s = &d->base;
+    cpi_session   *s = &d->base;
     const uint8_t *bytes;
     uint64_t       count;
-    cpi_status     status = enter(s, SOURCED, error);
+    cpi_status     status = cpi_session_enter(s, CPI_SESSION_SOURCED, error);
     if (status != CPI_OK) return status;
-    int32_t complete = d->source->complete(d->source->ctx); /* asked first: bytes may arrive in between */
+    int32_t complete = d->base.source->complete(d->base.source->ctx); /* asked first: bytes may arrive in between */
     if ((status = look(d, &bytes, &count, error)) != CPI_OK) return status;
     if (memcmp(bytes, "qoif", count < 4 ? (size_t)count : 4) != 0)
-        return fail(s, error, CPI_NOT_MINE, "this is no QOI");
+        return cpi_session_fail(s, error, CPI_NOT_MINE, 0, "this is no QOI");
     if (count < HEADER_BYTES)
-        return complete ? fail_at(s, error, CPI_TRUNCATED, count, "the file ends in its header") : CPI_NEED_INPUT;
+        return complete ? cpi_session_fail(s, error, CPI_TRUNCATED, count, "the file ends in its header")
+                        : CPI_NEED_INPUT;
 
     d->width    = be32(bytes + 4);
     d->height   = be32(bytes + 8);
     d->channels = bytes[12];
     d->linear   = bytes[13];
-    if (d->width == 0 || d->height == 0) return fail_at(s, error, CPI_CORRUPT, 4, "the picture has no pixels");
+    if (d->width == 0 || d->height == 0) return cpi_session_fail(s, error, CPI_CORRUPT, 4, "the image has no pixels");
     if (d->channels != 3 && d->channels != 4)
-        return fail_at(s, error, CPI_CORRUPT, 12, "the number of channels is neither 3 nor 4");
-    if (d->linear > 1) return fail_at(s, error, CPI_CORRUPT, 13, "the colour space is neither 0 nor 1");
+        return cpi_session_fail(s, error, CPI_CORRUPT, 12, "the number of channels is neither 3 nor 4");
+    if (d->linear > 1) return cpi_session_fail(s, error, CPI_CORRUPT, 13, "the colour space is neither 0 nor 1");
     if ((status = check_size(s, d->width, d->height, error)) != CPI_OK) return status;
     rewind_pixels(d);
 
@@ -322,37 +238,37 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
         .color = {.flags = CPI_COLOR_HAS_CICP, .primaries = 1,
                   .transfer = d->linear ? 8 : 13, .matrix = 0, .full_range = 1},
     };
-    copy_struct(info, &mine);
-    s->state = HEADER;
+    cpi_session_copy(info, &mine);
+    s->state = CPI_SESSION_HEADER;
     return CPI_OK;
 }
 
 static cpi_status offer(cpi_decoder *d, uint32_t index, cpi_format_offer *out, cpi_error *error) {
-    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    cpi_status status = cpi_session_enter(&d->base, HEADER_AND_LATER, error);
     return status != CPI_OK ? status : offer_format(d->channels == 4, rgb, index, out);
 }
 
 static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *error) {
-    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    cpi_status status = cpi_session_enter(&d->base, HEADER_AND_LATER, error);
     if (status != CPI_OK) return status;
-    if (d->base.state != HEADER) return CPI_END;
+    if (d->base.state != CPI_SESSION_HEADER) return CPI_END;
     cpi_frame_info mine = {
         .size  = sizeof mine,
         .flags = CPI_FRAME_INDEPENDENT | (d->channels == 4 ? CPI_FRAME_HAS_ALPHA : 0),
         .blend = CPI_BLEND_SOURCE,
         .rect  = {0, 0, d->width, d->height},
     };
-    copy_struct(frame, &mine);
-    d->base.state = FRAME;
+    cpi_session_copy(frame, &mine);
+    d->base.state = CPI_SESSION_FRAME;
     return CPI_OK;
 }
 
 static cpi_status seek_frame(cpi_decoder *d, uint32_t *index, cpi_error *error) {
-    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    cpi_status status = cpi_session_enter(&d->base, HEADER_AND_LATER, error);
     if (status != CPI_OK) return status;
-    if (*index != 0) return fail(&d->base, error, CPI_INVALID_ARGUMENT, "there is only frame 0");
+    if (*index != 0) return cpi_session_fail(&d->base, error, CPI_INVALID_ARGUMENT, 0, "there is only frame 0");
     rewind_pixels(d);
-    d->base.state = HEADER;
+    d->base.state = CPI_SESSION_HEADER;
     return CPI_OK;
 }
 
@@ -388,7 +304,7 @@ static cpi_status starve(cpi_decoder *d, uint32_t first, int complete, int wants
     d->dirty      = (cpi_rect){0, first, rows > first ? d->width : 0, rows > first ? rows - first : 0};
     if (complete) {
         if (wants_partial && rows > 0) return CPI_PARTIAL;
-        return fail_at(&d->base, error, CPI_TRUNCATED, d->position,
+        return cpi_session_fail(&d->base, error, CPI_TRUNCATED, d->position,
                        rows < d->height ? "the file ends before the last row" : "the file ends before its end marker");
     }
     return wants_partial && rows > first ? CPI_PARTIAL : CPI_NEED_INPUT;
@@ -397,16 +313,17 @@ static cpi_status starve(cpi_decoder *d, uint32_t first, int complete, int wants
 static cpi_status check_end(cpi_decoder *d, uint32_t first, int wants_partial, cpi_error *error) {
     const uint8_t *bytes;
     uint64_t       count;
-    int32_t        complete = d->source->complete(d->source->ctx);
+    int32_t        complete = d->base.source->complete(d->base.source->ctx);
     cpi_status     status   = look(d, &bytes, &count, error);
     if (status != CPI_OK) return status;
     if (count < END_BYTES && (!complete || d->options.strict)) return starve(d, first, complete, wants_partial, error);
     if (count < END_BYTES || memcmp(bytes, end_marker, END_BYTES) != 0) {
-        if (d->options.strict) return fail_at(&d->base, error, CPI_CORRUPT, d->position, "the end marker is missing");
+        if (d->options.strict)
+            return cpi_session_fail(&d->base, error, CPI_CORRUPT, d->position, "the end marker is missing");
         d->base.services->log(d->base.services->ctx, CPI_LOG_WARNING, "the end marker is missing");
     }
     d->dirty      = (cpi_rect){0, first, d->width, d->height - first};
-    d->base.state = DECODED;
+    d->base.state = CPI_SESSION_DECODED;
     return CPI_OK;
 }
 
@@ -418,16 +335,13 @@ static cpi_status decode_pixels(cpi_decoder *d, const cpi_decode_request *reques
     uint64_t           left     = 0;
     int32_t            complete = 0;
     for (; d->y < d->height; d->x = 0, d->y++) {
-        if (d->y % ROWS_PER_POLL == 0) {
-            cpi_status status = go_on(&d->base, error);
-            if (status != CPI_OK) return status;
-            d->base.services->progress(d->base.services->ctx, d->y, d->height);
-        }
+        cpi_status asked = cpi_session_poll(&d->base, d->y, d->height, error);
+        if (asked != CPI_OK) return asked;
         uint8_t *out = surface->pixels + d->y * surface->stride + (uint64_t)d->x * step;
         for (; d->x < d->width; d->x++, out += step) {
             if (d->coding.run == 0) {
                 if (left == 0 || left < op_bytes(bytes[0])) {
-                    complete          = d->source->complete(d->source->ctx);
+                    complete          = d->base.source->complete(d->base.source->ctx);
                     cpi_status status = look(d, &bytes, &left, error);
                     if (status != CPI_OK) return status;
                     if (left == 0 || left < op_bytes(bytes[0])) return starve(d, first, complete, partial, error);
@@ -435,7 +349,7 @@ static cpi_status decode_pixels(cpi_decoder *d, const cpi_decode_request *reques
                 uint32_t count = op_bytes(bytes[0]);
                 d->coding.run  = apply(&d->coding, bytes);
                 if (d->coding.run > (uint64_t)(d->height - d->y) * d->width - d->x)
-                    return fail_at(&d->base, error, CPI_CORRUPT, d->position, "a run goes past the last pixel");
+                    return cpi_session_fail(&d->base, error, CPI_CORRUPT, d->position, "a run passes the last pixel");
                 bytes += count;
                 left -= count;
                 d->position += count;
@@ -449,24 +363,18 @@ static cpi_status decode_pixels(cpi_decoder *d, const cpi_decode_request *reques
     return check_end(d, first, partial, error);
 }
 
-static int whole(uint32_t wanted, uint32_t full) { return wanted == 0 || wanted == full; }
-
 static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
-    session   *s      = &d->base;
-    cpi_status status = enter(s, FRAME | DECODED, error);
+    cpi_session *s      = &d->base;
+    cpi_status status = cpi_session_enter(s, CPI_SESSION_FRAME | CPI_SESSION_DECODED, error);
     if (status != CPI_OK) return status;
     const cpi_surface *surface = request->surface;
-    const cpi_rect     part    = request->region;
-    if (demands_more(request->flags)) return fail(s, error, CPI_UNSUPPORTED, "the request has an unknown flag");
-    if (part.x || part.y || !whole(part.width, d->width) || !whole(part.height, d->height)
-        || !whole(request->scaled_width, d->width) || !whole(request->scaled_height, d->height))
-        return refuse(error, CPI_REFUSED, "only whole images are decoded");
-    if (d->channels == 4 ? !same_format(surface->format, rgba)
-                         : !same_format(surface->format, rgb) && !same_format(surface->format, opaque))
-        return fail(s, error, CPI_MISUSE, "the surface has a format that was not offered");
-    if (!fits(surface, d->width, d->height)) return fail(s, error, CPI_MISUSE, "the surface has another size");
-    if (s->state == DECODED) rewind_pixels(d);
-    s->state = FRAME;
+    if (request->region.width || request->scaled_width)
+        return cpi_session_fail(s, error, CPI_REFUSED, 0, "only whole images are decoded");
+    const cpi_pixel_format format = d->channels == 4 ? rgba : bytes_per_pixel(surface) == 4 ? opaque : rgb;
+    status = cpi_session_surface(s, surface, format, d->width, d->height, error);
+    if (status != CPI_OK) return status;
+    if (s->state == CPI_SESSION_DECODED) rewind_pixels(d);
+    s->state = CPI_SESSION_FRAME;
     return decode_pixels(d, request, error);
 }
 
@@ -474,7 +382,7 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
 static const void *get_from_decoder(cpi_decoder *d, const char *id) { return (void)d, (void)id, NULL; }
 
 static cpi_status dirty(cpi_decoder *d, cpi_rect *rect, cpi_error *error) {
-    cpi_status status = enter(&d->base, FRAME | DECODED, error);
+    cpi_status status = cpi_session_enter(&d->base, CPI_SESSION_FRAME | CPI_SESSION_DECODED, error);
     if (status == CPI_OK) *rect = d->dirty;
     return status;
 }
@@ -496,9 +404,8 @@ static const cpi_decoder_api decoder_api = {
 /* ---- encoding --------------------------------------------------------------------------------------------------- */
 
 struct cpi_encoder {
-    session          base;
+    cpi_session      base;
     settings         options;
-    const cpi_sink  *sink;
     uint32_t         width, height, linear;
     cpi_pixel_format format;
     uint32_t         used;
@@ -511,17 +418,14 @@ static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *servi
     settings   chosen;
     cpi_status status = read_options(options, &chosen, error);
     if (status != CPI_OK) return status;
-    if (demands_more(services->flags)) return refuse(error, CPI_UNSUPPORTED, "the services have an unknown flag");
-    cpi_encoder *e = services->allocate(services->ctx, sizeof *e);
-    if (!e) return refuse(error, CPI_NO_MEMORY, "no memory for an encoder");
-    memset(e, 0, sizeof *e);
-    start_session(&e->base, services, limits);
+    cpi_encoder *e = cpi_session_open(services, limits, sizeof *e, error);
+    if (!e) return CPI_NO_MEMORY;
     e->options = chosen;
     *encoder   = e;
     return CPI_OK;
 }
 
-static void close_encoder(cpi_encoder *e) { e->base.services->release(e->base.services->ctx, e); }
+static void close_encoder(cpi_encoder *e) { cpi_session_close(&e->base); }
 
 static int needs_alpha(const cpi_image_info *info) {
     return (info->flags & CPI_IMAGE_HAS_ALPHA) != 0 || info->native.alpha == CPI_ALPHA_STRAIGHT
@@ -530,34 +434,34 @@ static int needs_alpha(const cpi_image_info *info) {
 
 static cpi_status accept(cpi_encoder *e, const cpi_image_info *info, uint32_t index, cpi_format_offer *out,
                          cpi_error *error) {
-    cpi_status status = enter(&e->base, OPENED, error);
+    cpi_status status = cpi_session_enter(&e->base, CPI_SESSION_OPENED, error);
     return status != CPI_OK ? status : offer_format(needs_alpha(info), info->native, index, out);
 }
 
 static cpi_status begin(cpi_encoder *e, const cpi_image_info *info, const cpi_sink *sink, cpi_error *error) {
-    session   *s      = &e->base;
-    cpi_status status = enter(s, OPENED, error);
+    cpi_session *s      = &e->base;
+    cpi_status status = cpi_session_enter(s, CPI_SESSION_OPENED, error);
     if (status != CPI_OK) return status;
-    if (info->width == 0 || info->height == 0) return fail(s, error, CPI_INVALID_ARGUMENT, "the picture has no pixels");
-    if (info->frame_count > 1) return fail(s, error, CPI_UNSUPPORTED, "more than one frame");
-    if (demands_more(info->flags)) return fail(s, error, CPI_UNSUPPORTED, "the picture has an unknown flag");
+    if (info->width == 0 || info->height == 0)
+        return cpi_session_fail(s, error, CPI_INVALID_ARGUMENT, 0, "the image has no pixels");
+    if (info->frame_count > 1) return cpi_session_fail(s, error, CPI_UNSUPPORTED, 0, "more than one frame");
     if (!same_format(info->native, rgb) && !same_format(info->native, rgba) && !same_format(info->native, opaque))
-        return fail(s, error, CPI_MISUSE, "the pixel format was not accepted");
+        return cpi_session_fail(s, error, CPI_MISUSE, 0, "the pixel format was not accepted");
     if ((status = check_size(s, info->width, info->height, error)) != CPI_OK) return status;
     e->linear = e->options.linear >= 0 ? (uint32_t)e->options.linear
                                        : (info->color.flags & CPI_COLOR_HAS_CICP) && info->color.transfer == 8;
-    e->sink   = sink;
+    e->base.sink   = sink;
     e->width  = info->width;
     e->height = info->height;
     e->format = info->native;
-    s->state  = BEGUN;
+    s->state  = CPI_SESSION_BEGUN;
     return CPI_OK;
 }
 
 static cpi_status flush(cpi_encoder *e, cpi_error *error) {
-    cpi_status status = e->sink->write(e->sink->ctx, e->out, e->used);
+    cpi_status status = cpi_session_write(&e->base, e->out, e->used, error);
     e->used           = 0;
-    return status < 0 ? fail(&e->base, error, status, "the output cannot be written") : CPI_OK;
+    return status;
 }
 
 static void put(cpi_encoder *e, uint32_t byte) { e->out[e->used++] = (uint8_t)byte; }
@@ -587,12 +491,12 @@ static void put_run(cpi_encoder *e, coding *c) {
 
 static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const cpi_surface *surface,
                             cpi_error *error) {
-    session   *s      = &e->base;
-    cpi_status status = enter(s, BEGUN, error);
+    (void)frame;
+    cpi_session *s      = &e->base;
+    cpi_status status = cpi_session_enter(s, CPI_SESSION_BEGUN, error);
     if (status != CPI_OK) return status;
-    if (demands_more(frame->flags)) return fail(s, error, CPI_UNSUPPORTED, "the frame has an unknown flag");
-    if (!same_format(surface->format, e->format) || !fits(surface, e->width, e->height))
-        return fail(s, error, CPI_MISUSE, "the surface is not what was agreed");
+    status = cpi_session_surface(s, surface, e->format, e->width, e->height, error);
+    if (status != CPI_OK) return status;
 
     const uint32_t step  = bytes_per_pixel(surface);
     const int      alpha = surface->format.alpha == CPI_ALPHA_STRAIGHT;
@@ -602,10 +506,7 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
     for (int shift = 24; shift >= 0; shift -= 8) put(e, e->height >> shift & 255);
     put(e, alpha ? 4 : 3), put(e, e->linear);
     for (uint32_t y = 0; y < e->height; y++) {
-        if (y % ROWS_PER_POLL == 0) {
-            if ((status = go_on(s, error)) != CPI_OK) return status;
-            s->services->progress(s->services->ctx, y, e->height);
-        }
+        if ((status = cpi_session_poll(s, y, e->height, error)) != CPI_OK) return status;
         const uint8_t *in = surface->pixels + y * surface->stride;
         for (uint32_t x = 0; x < e->width; x++, in += step) {
             const pixel p = {in[0], in[1], in[2], alpha ? in[3] : 255};
@@ -619,17 +520,17 @@ static cpi_status add_frame(cpi_encoder *e, const cpi_frame_info *frame, const c
         }
     }
     put_run(e, &c);
-    s->state = FRAMED;
+    s->state = CPI_SESSION_FRAMED;
     return CPI_OK;
 }
 
 static cpi_status finish(cpi_encoder *e, cpi_error *error) {
-    cpi_status status = enter(&e->base, FRAMED, error);
+    cpi_status status = cpi_session_enter(&e->base, CPI_SESSION_FRAMED, error);
     if (status != CPI_OK) return status;
     if ((status = flush(e, error)) != CPI_OK) return status;
     for (int i = 0; i < END_BYTES; i++) put(e, end_marker[i]);
     if ((status = flush(e, error)) != CPI_OK) return status;
-    e->base.state = FINISHED;
+    e->base.state = CPI_SESSION_FINISHED;
     return CPI_OK;
 }
 

@@ -27,17 +27,14 @@
  *
  * One-shot decoding of a still: open, set_source, read_header, next_frame, decode, close.
  * A growing source uses the same calls: CPI_NEED_INPUT is an ordinary status, and the work done so far is kept.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_DECODER_H
 #define CPI_DECODER_H
-
 #include "frame.h"
 #include "host.h"
 #include "io.h"
 #include "option.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 struct cpi_coder;
@@ -131,5 +128,4 @@ typedef struct cpi_decoder_api {
 } cpi_decoder_api;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

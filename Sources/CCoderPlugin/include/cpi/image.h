@@ -1,13 +1,10 @@
 /*
  * image.h - pixels: format, surface, color, and the facts of an image.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_IMAGE_H
 #define CPI_IMAGE_H
-
 #include "version.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 /* A rectangle in pixels; x grows to the right, y downwards. Frozen for this major. The origin may be left of or above
@@ -109,9 +106,8 @@ typedef struct cpi_mastering {
 #define CPI_IMAGE_LOSSY               ((uint32_t)0x004) /* the data was compressed with loss                          */
 #define CPI_IMAGE_ANIMATED            ((uint32_t)0x008) /* the container declares an animation                        */
 #define CPI_IMAGE_HAS_BACKGROUND      ((uint32_t)0x010) /* `background` is stored in the file                         */
-#define CPI_IMAGE_ROWS                ((uint32_t)0x020) /* a still that decode hands out in bands of whole rows (see
-                                                           cpi_decode_request.region), in memory that does not grow
-                                                           with the height                                            */
+#define CPI_IMAGE_ROWS                ((uint32_t)0x020) /* a still that decode hands out in bands, in memory that does
+                                                           not grow with the height: see cpi_decode_request.region   */
 #define CPI_IMAGE_SCALABLE            ((uint32_t)0x040) /* vectors: width and height are nominal, scaled_size answers
                                                            every wanted size                                          */
 #define CPI_IMAGE_ITEMS               ((uint32_t)0x080) /* the file holds more items than this one (see items.h)      */
@@ -157,5 +153,4 @@ typedef struct cpi_image_info {
 } cpi_image_info;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

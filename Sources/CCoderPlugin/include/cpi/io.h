@@ -1,13 +1,10 @@
 /*
  * io.h - where bytes come from and go to, and the blobs that travel beside the pixels.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_IO_H
 #define CPI_IO_H
-
 #include "status.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_SOURCE_MEMORY  ((uint32_t)1)  /* `bytes` holds all `length` bytes                                     */
@@ -80,5 +77,4 @@ typedef struct cpi_blob {
 } cpi_blob;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

@@ -3,14 +3,11 @@
  *
  * A plugin that uses these needs no threads of its own, obeys the caller's `threads` option and works in a worker whose
  * manifest declares none.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_PARALLEL_H
 #define CPI_PARALLEL_H
-
 #include "extension.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_EXT_PARALLEL     "coderhost.parallel/1"
@@ -31,5 +28,4 @@ typedef struct cpi_parallel_api {
 } cpi_parallel_api;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

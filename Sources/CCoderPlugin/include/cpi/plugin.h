@@ -1,14 +1,11 @@
 /*
  * plugin.h - the plugin itself: its coders, and the one symbol that it exports.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_PLUGIN_H
 #define CPI_PLUGIN_H
-
 #include "decoder.h"
 #include "encoder.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_CODER_DECODE           ((uint32_t)0x001)
@@ -71,5 +68,4 @@ CPI_EXTERN CPI_EXPORT const cpi_plugin *CPI_NULLABLE cpi_entry_1(const cpi_host 
 #define CPI_ENTRY_SYMBOL "cpi_entry_1"
 
 CPI_ASSUME_NONNULL_END
-
 #endif

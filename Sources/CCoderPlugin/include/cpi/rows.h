@@ -1,13 +1,10 @@
 /*
  * rows.h - encoding in bands, so that decode, change and encode run in memory that does not grow with the height.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_ROWS_H
 #define CPI_ROWS_H
-
 #include "extension.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_EXT_ENCODE_ROWS     "coderhost.encode-rows/1"
@@ -29,5 +26,4 @@ typedef struct cpi_encode_rows_api {
 } cpi_encode_rows_api;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

@@ -4,9 +4,8 @@
  * This is the only header an author includes. C11, freestanding, no dependency; it also compiles as C++17 and
  * imports into Swift. Everything that crosses between host and plugin is declared here and nowhere else.
  *
- * Reading order: version, status, image, frame, io, option, host, decoder, encoder, plugin, manifest; then extension
- * and the optional abilities items, rows, parallel, rewrite. cpi/session.h is a helper for plugins in C and is included
- * separately.
+ * Read its parts in the order in which they are included below; those from extension.h on are optional abilities.
+ * cpi/session.h helps plugins in C and is included separately.
  *
  * Rules that hold for every declaration
  *  - Size first. Every struct that crosses begins with `uint32_t size`, the number of bytes its writer knows, and is
@@ -45,12 +44,10 @@
  *  - state: where in the call sequence the call is legal (see the diagrams in decoder.h and encoder.h).
  *  - thread: "session thread" means any thread, but never two at a time for one session; "any thread" means
  *    concurrent calls are legal.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CODER_PLUGIN_H
 #define CODER_PLUGIN_H
-
 #include "cpi/version.h"
 #include "cpi/status.h"
 #include "cpi/image.h"
@@ -67,5 +64,4 @@
 #include "cpi/rows.h"
 #include "cpi/parallel.h"
 #include "cpi/rewrite.h"
-
 #endif

@@ -2,7 +2,7 @@
 
 use crate::cpi::{self, Status};
 use crate::format::{self, Header, HEADER_BYTES, MAGIC, PIXEL_BYTES, RGBA};
-use crate::session::{self, call, demand_nothing, Answer, Base, Failure, DECODED, FRAME, HEADER, OPENED, SOURCED};
+use crate::session::{self, call, Answer, Base, Failure, DECODED, FRAME, HEADER, OPENED, SOURCED};
 use std::ffi::{c_char, c_void};
 use std::mem::size_of;
 
@@ -78,16 +78,8 @@ impl Decoder {
 
     fn decode(&mut self, base: &mut Base, request: &cpi::DecodeRequest) -> Answer {
         let (part, surface) = (request.region, unsafe { &*request.surface });
-        let is_whole = |wanted: u32, full: u32| wanted == 0 || wanted == full;
-        demand_nothing(request.flags, "the request has an unknown flag")?;
-        if part.x != 0
-            || part.y != 0
-            || !is_whole(part.width, self.width)
-            || !is_whole(part.height, self.height)
-            || !is_whole(request.scaled_width, self.width)
-            || !is_whole(request.scaled_height, self.height)
-        {
-            return Err(Failure::new(cpi::UNSUPPORTED, "only whole pictures are decoded"));
+        if part.width != 0 || request.scaled_width != 0 {
+            return Err(Failure::new(cpi::REFUSED, "only whole images are decoded"));
         }
         if !format::is_agreed(surface, self.width, self.height) {
             return Err(Failure::new(cpi::MISUSE, "the surface is not what was agreed"));

@@ -2,7 +2,7 @@
 
 use crate::cpi::{self, Status};
 use crate::format::{self, Header, PIXEL_BYTES, RGBA};
-use crate::session::{self, call, demand_nothing, Answer, Base, Failure, BEGUN, FINISHED, FRAMED, OPENED};
+use crate::session::{self, call, Answer, Base, Failure, BEGUN, FINISHED, FRAMED, OPENED};
 use std::ffi::{c_char, c_void};
 use std::mem::size_of;
 
@@ -14,8 +14,6 @@ struct Encoder {
 
 impl Encoder {
     fn begin(&mut self, base: &mut Base, info: &cpi::ImageInfo, sink: *const cpi::Sink) -> Answer {
-        demand_nothing(info.flags, "the picture has an unknown flag")?;
-        demand_nothing(unsafe { (*sink).flags }, "the output has an unknown flag")?;
         if info.width == 0 || info.height == 0 {
             return Err(Failure::new(cpi::INVALID_ARGUMENT, "there are no pixels"));
         }
@@ -45,8 +43,7 @@ impl Encoder {
         Err(failure)
     }
 
-    fn add_frame(&mut self, base: &mut Base, frame: &cpi::FrameInfo, surface: &cpi::Surface) -> Answer {
-        demand_nothing(frame.flags, "the frame has an unknown flag")?;
+    fn add_frame(&mut self, base: &mut Base, surface: &cpi::Surface) -> Answer {
         if !format::is_agreed(surface, self.width, self.height) {
             return Err(Failure::new(cpi::MISUSE, "the surface is not what was agreed"));
         }
@@ -91,9 +88,9 @@ unsafe extern "C" fn begin(
 }
 
 unsafe extern "C" fn add_frame(
-    e: *mut cpi::Session, frame: *const cpi::FrameInfo, surface: *const cpi::Surface, error: *mut cpi::Error,
+    e: *mut cpi::Session, _: *const cpi::FrameInfo, surface: *const cpi::Surface, error: *mut cpi::Error,
 ) -> Status {
-    call(e, BEGUN, error, |base, e: &mut Encoder| e.add_frame(base, &*frame, &*surface))
+    call(e, BEGUN, error, |base, e: &mut Encoder| e.add_frame(base, &*surface))
 }
 
 /// Nothing is left to write; a format with a trailer writes it here.

@@ -14,6 +14,8 @@ pub const RGBA: cpi::PixelFormat = cpi::PixelFormat {
     numeric: cpi::NUMERIC_UNORM,
     bits: 8,
     alpha: cpi::ALPHA_STRAIGHT,
+    count: 0,
+    layout: 0,
     reserved: 0,
 };
 
@@ -54,7 +56,6 @@ pub unsafe fn offer(index: u32, offer: *mut cpi::FormatOffer) -> cpi::Status {
 pub fn is_agreed(surface: &cpi::Surface, width: u32, height: u32) -> bool {
     let row = width as u64 * PIXEL_BYTES;
     !surface.pixels.is_null()
-        && surface.flags & 0xffff_0000 == 0
         && surface.format == RGBA
         && surface.width == width
         && surface.height == height

@@ -98,11 +98,6 @@ impl Base {
     }
 }
 
-/// The upper half of a flags word has to be understood, and no bit of it is defined yet.
-pub fn demand_nothing(flags: u32, message: &'static str) -> Result<(), Failure> {
-    if flags & 0xffff_0000 != 0 { Err(Failure::new(cpi::UNSUPPORTED, message)) } else { Ok(()) }
-}
-
 /// A session of `T`, in memory that the host lent and counts.
 pub struct Session<T> {
     base: Base,
@@ -117,8 +112,7 @@ pub unsafe fn open<T>(
     services: *const cpi::Services, limits: *const cpi::Limits, options: *const cpi::Options,
     session: *mut *mut cpi::Session, error: *mut cpi::Error, own: T,
 ) -> Status {
-    let asked = demand_nothing((*services).flags, "the host's services have an unknown flag");
-    if let Err(failure) = asked.and_then(|_| check_options(options)) {
+    if let Err(failure) = check_options(options) {
         return failure.report(error);
     }
     let size = std::mem::size_of::<Session<T>>() as u64;
@@ -139,9 +133,7 @@ unsafe fn check_options(options: *const cpi::Options) -> Result<(), Failure> {
     }
     for index in 0..(*options).count as usize {
         let place = ((*options).items as *const u8).add(index * (*options).stride as usize);
-        let flags = (*(place as *const cpi::CoderOption)).flags;
-        demand_nothing(flags, "an option has an unknown flag")?;
-        if flags & cpi::OPTION_HINT == 0 {
+        if (*(place as *const cpi::CoderOption)).flags & cpi::OPTION_HINT == 0 {
             return Err(Failure::new(cpi::INVALID_ARGUMENT, "there is no option of that name"));
         }
     }
@@ -178,7 +170,10 @@ pub unsafe fn call<T>(
             .unwrap_or(Err(Failure::new(cpi::INTERNAL, "the coder has a fault")))
     };
     answer.unwrap_or_else(|failure| {
-        session.base.failure = Some(failure);
+        // A request that is refused leaves the session as it was.
+        if failure.code < 0 {
+            session.base.failure = Some(failure);
+        }
         failure.report(error)
     })
 }

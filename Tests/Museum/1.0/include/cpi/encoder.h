@@ -18,14 +18,11 @@
  *             [finished]
  *
  *      close: legal in every state.  A negative status leads to [failed]: every call but close repeats it.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_ENCODER_H
 #define CPI_ENCODER_H
-
 #include "decoder.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 typedef struct cpi_encoder cpi_encoder; /* the plugin's; one encoding session */
@@ -62,8 +59,7 @@ typedef struct cpi_encoder_api {
     cpi_status (*add_frame)(cpi_encoder *encoder, const cpi_frame_info *frame, const cpi_surface *surface,
                             cpi_error *error);
 
-    /* Writes what is left. Only CPI_OK means that the output is complete. [host - framed - session thread, may
-       block] */
+    /* Writes the rest. Only CPI_OK means that the output is complete. [host - framed - session thread, may block] */
     cpi_status (*finish)(cpi_encoder *encoder, cpi_error *error);
 
     /* Looks up an extension of this session by id. NULL for every id it does not know; a table stays valid until close.
@@ -72,5 +68,4 @@ typedef struct cpi_encoder_api {
 } cpi_encoder_api;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

@@ -13,12 +13,10 @@
  *   "coderhost.parallel/1"          cpi_host.get           cpi_parallel_api           parallel.h
  *   "coderhost.rewrite/1"           cpi_plugin.get         cpi_rewrite_api            rewrite.h
  *   "coderhost.transcode/1"         cpi_plugin.get         cpi_transcode_api          rewrite.h
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_EXTENSION_H
 #define CPI_EXTENSION_H
-
 #include "decoder.h"
 #include "encoder.h"
 
@@ -37,5 +35,4 @@ static inline uint64_t cpi_tag(const char *CPI_NONNULL id) {
     }
     return hash;
 }
-
 #endif

@@ -7,12 +7,10 @@
  * A decoder reports frames raw: the rectangle that they cover, how long they are shown, how they combine with the
  * canvas. It never composites; the host does, so that disposal and blending are alike in every format. A format that
  * only knows whole frames reports rectangles of the whole canvas.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_FRAME_H
 #define CPI_FRAME_H
-
 #include "image.h"
 
 /* An exact fraction. Frozen for this major. A denominator of 0 with a numerator of 0 means "not stored". */
@@ -43,5 +41,4 @@ typedef struct cpi_frame_info {
     cpi_rational duration; /* seconds, exactly as stored                                                           */
     uint32_t     reserved; /* must be zero                                                                         */
 } cpi_frame_info;
-
 #endif

@@ -1,13 +1,10 @@
 /*
  * host.h - what the host lends a plugin: limits, the services of one session, and extensions of the host.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_HOST_H
 #define CPI_HOST_H
-
 #include "status.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 /*
@@ -34,8 +31,7 @@ typedef struct cpi_limits {
     uint32_t max_ratio;          /* decoded bytes per input byte                                          */
 } cpi_limits;
 
-/* What poll() returns. */
-#define CPI_CONTINUE ((cpi_status)0)  /* or CPI_CANCELLED, or CPI_DEADLINE */
+#define CPI_CONTINUE ((cpi_status)0)  /* poll() returns it, CPI_CANCELLED or CPI_DEADLINE */
 
 #define CPI_LOG_DEBUG   ((uint32_t)0)
 #define CPI_LOG_INFO    ((uint32_t)1)
@@ -91,5 +87,4 @@ typedef struct cpi_host {
 } cpi_host;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

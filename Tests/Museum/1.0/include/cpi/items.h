@@ -5,14 +5,11 @@
  * next_frame, decode) concerns one item: the primary one after read_header, another one after select. Items differ in
  * everything: size, pixel format, orientation, color, metadata. Images that share one canvas and one clock are frames
  * of one item, not items.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_ITEMS_H
 #define CPI_ITEMS_H
-
 #include "extension.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_ITEM_PRIMARY     ((uint32_t)1)  /* the image of read_header; exactly one                                  */
@@ -66,11 +63,9 @@ typedef struct cpi_thumbnail_encode_api {
 
     /* Hands over a small version of the image, GRAY8 or RGB8, turned as the frame will be; the pixels are valid only
        during the call. A second one may replace the first. CPI_OK, CPI_REFUSED (this output has no thumbnail) or an
-       error.
-       [host - begun, before the first frame - session thread, may block] */
+       error. [host - begun, before the first frame - session thread, may block] */
     cpi_status (*add)(cpi_encoder *encoder, const cpi_surface *surface, cpi_error *error);
 } cpi_thumbnail_encode_api;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

@@ -6,8 +6,6 @@
  * the running plugin reports must equal it. NUL bytes behind the object belong to the note and not to the text; the
  * macro below counts the one of its literal, because a note's size has to reach into the last four bytes of its struct.
  *
- *     CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { ... }, \"abi\": { ... }, \"coders\": [ ... ] }");
- *
  * The keys are described in the documentation, article "The manifest". The shortest useful one:
  *
  *     { "schema": 1,
@@ -16,12 +14,10 @@
  *       "coders": [ { "id": "org.example.qoi", "roles": ["decode", "encode"],
  *                     "formats": [ { "id": "qoi", "mime": ["image/qoi"], "extensions": ["qoi"],
  *                                    "signatures": [ { "all": [ { "at": 0, "bytes": "716f6966" } ] } ] } ] } ] }
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_MANIFEST_H
 #define CPI_MANIFEST_H
-
 #include "version.h"
 
 #define CPI_NOTE_OWNER     "CoderHost"
@@ -29,7 +25,7 @@
 #define CPI_NOTE_SECTION   ".note.coderhost"
 #define CPI_MANIFEST_LIMIT 65536u
 
-/* Embeds the JSON text, a string literal. Use it once, at file scope, in one C or C++ file. */
+/* Embeds the JSON text, a string literal: CPI_MANIFEST("{ \"schema\": 1, ... }"); once, at file scope, in C or C++. */
 #define CPI_MANIFEST(json)                                                                                           \
     static const struct {                                                                                            \
         uint32_t owner_size, text_size, type;                                                                        \
@@ -37,5 +33,4 @@
         char     text[(sizeof(json) + 3u) & ~3u];                                                                    \
     } cpi_manifest_note __attribute__((section(CPI_NOTE_SECTION), used, aligned(4))) = {                             \
         sizeof(CPI_NOTE_OWNER), sizeof(json), CPI_NOTE_TYPE, CPI_NOTE_OWNER, json}
-
 #endif

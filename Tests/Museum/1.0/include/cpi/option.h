@@ -5,14 +5,11 @@
  * Keys without a dot have one meaning in every coder: `quality` (f64, 0 ... 100), `lossless` (bool), `effort` (i64,
  * 0 ... 9), `threads` (i64), `first-frame-only` (bool). A coder's own keys are `<coder>.<name>`, with the last part of
  * the coder's id in front; callers pass them to decoders and encoders alike.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_OPTION_H
 #define CPI_OPTION_H
-
 #include "status.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_OPTION_BOOL   ((uint32_t)1)  /* integer: 0 or 1                                   */
@@ -49,5 +46,4 @@ typedef struct cpi_options {
 } cpi_options;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

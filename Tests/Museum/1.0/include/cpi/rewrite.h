@@ -3,14 +3,11 @@
  *
  * Both are single calls without a session: the tables that the host passes are valid during the call, and the plugin
  * keeps nothing afterwards. The host deletes the output of a call that does not return CPI_OK.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_REWRITE_H
 #define CPI_REWRITE_H
-
 #include "extension.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 #define CPI_REWRITE_OPTIMIZE ((uint32_t)0x01)       /* compress the same samples into fewer bytes                    */
@@ -73,5 +70,4 @@ typedef struct cpi_transcode_api {
 } cpi_transcode_api;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

@@ -5,14 +5,11 @@
  * treats any other status as a fault of the plugin, never as success. After a negative status every later call on the
  * same session returns that status until the session is closed. There is no exception: a function that only cannot
  * serve one request returns CPI_REFUSED, and the session continues as if the request had not been made.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_STATUS_H
 #define CPI_STATUS_H
-
 #include "version.h"
-
 CPI_ASSUME_NONNULL_BEGIN
 
 typedef int32_t cpi_status;
@@ -72,5 +69,4 @@ typedef struct cpi_error {
 } cpi_error;
 
 CPI_ASSUME_NONNULL_END
-
 #endif

@@ -8,12 +8,10 @@
  * flag, status or table that is newer than the other side's minor. A host of minor N runs every plugin built for a
  * minor of the same major, older or newer, unless the plugin's manifest states a `minor_needed` above N. A host
  * supports the previous major for at least 24 months.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_VERSION_H
 #define CPI_VERSION_H
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,5 +53,4 @@
 
 /* Makes the entry function visible in a plugin built with -fvisibility=hidden. */
 #define CPI_EXPORT __attribute__((visibility("default")))
-
 #endif

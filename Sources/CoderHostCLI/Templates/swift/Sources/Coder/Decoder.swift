@@ -75,12 +75,8 @@ final class Decoder: Session {
     }
 
     func decode(_ request: cpi_decode_request) throws(Failure) -> cpi_status {
-        func isWhole(_ wanted: UInt32, _ full: UInt32) -> Bool { wanted == 0 || wanted == full }
         let (part, surface) = (request.region, request.surface.pointee)
-        if demandsMore(request.flags) { throw Failure(CPI_UNSUPPORTED, "the request has an unknown flag") }
-        guard part.x == 0, part.y == 0, isWhole(part.width, width), isWhole(part.height, height),
-            isWhole(request.scaled_width, width), isWhole(request.scaled_height, height)
-        else { throw Failure(CPI_UNSUPPORTED, "only whole pictures are decoded") }
+        if part.width != 0 || request.scaled_width != 0 { throw Failure(CPI_REFUSED, "only whole images are decoded") }
         guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface is not what was agreed") }
 
         if state == .decoded { row = 0 }

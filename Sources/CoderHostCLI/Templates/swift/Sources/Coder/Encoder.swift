@@ -7,8 +7,6 @@ final class Encoder: Session {
     private var height: UInt32 = 0
 
     func begin(_ info: cpi_image_info, _ sink: UnsafePointer<cpi_sink>) throws(Failure) -> cpi_status {
-        if demandsMore(info.flags) { throw Failure(CPI_UNSUPPORTED, "the picture has an unknown flag") }
-        if demandsMore(sink.pointee.flags) { throw Failure(CPI_UNSUPPORTED, "the output has an unknown flag") }
         guard info.width > 0, info.height > 0 else { throw Failure(CPI_INVALID_ARGUMENT, "there are no pixels") }
         if info.frame_count > 1 { throw Failure(CPI_UNSUPPORTED, "more than one frame") }
         guard info.native.isRGBA else { throw Failure(CPI_MISUSE, "the pixel format was not accepted") }
@@ -27,8 +25,7 @@ final class Encoder: Session {
         throw failure
     }
 
-    func addFrame(_ frame: cpi_frame_info, _ surface: cpi_surface) throws(Failure) -> cpi_status {
-        if demandsMore(frame.flags) { throw Failure(CPI_UNSUPPORTED, "the frame has an unknown flag") }
+    func addFrame(_ surface: cpi_surface) throws(Failure) -> cpi_status {
         guard surface.isAgreed(width, height) else { throw Failure(CPI_MISUSE, "the surface is not what was agreed") }
         try write(Header(width: width, height: height).bytes, Header.byteCount)
         for y in 0..<height {

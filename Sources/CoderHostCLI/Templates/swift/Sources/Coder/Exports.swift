@@ -8,9 +8,6 @@ private func open<T: Session>(
     _ place: UnsafeMutablePointer<cpi_error>
 ) -> cpi_status {
     do throws(Failure) {
-        if demandsMore(services.pointee.flags) {
-            throw Failure(CPI_UNSUPPORTED, "the host's services have an unknown flag")
-        }
         try check(options)
     } catch {
         return error.report(to: place)
@@ -146,9 +143,7 @@ public func coder_add_frame(
     _ error: UnsafeMutablePointer<cpi_error>
 ) -> cpi_status {
     let encoder = encoder(session)
-    return encoder.call(in: .begun, error) { () throws(Failure) in
-        try encoder.addFrame(frame.pointee, surface.pointee)
-    }
+    return encoder.call(in: .begun, error) { () throws(Failure) in try encoder.addFrame(surface.pointee) }
 }
 
 @c @implementation

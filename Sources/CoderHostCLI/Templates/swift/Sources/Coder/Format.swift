@@ -36,7 +36,8 @@ let bytesPerPixel = 4
 
 /// The one pixel format that is decoded to and encoded from; the host converts.
 let rgba = cpi_pixel_format(
-    channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, reserved: 0)
+    channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT, count: 0, layout: 0,
+    reserved: 0)
 
 extension cpi_pixel_format {
     var isRGBA: Bool {
@@ -59,7 +60,7 @@ extension cpi_surface {
     /// Whether it has the agreed format and size, and room for every row: the host's word is checked, too.
     func isAgreed(_ width: UInt32, _ height: UInt32) -> Bool {
         let row = UInt64(width) * UInt64(bytesPerPixel)
-        return pixels != nil && !demandsMore(flags) && format.isRGBA && self.width == width && self.height == height
+        return pixels != nil && format.isRGBA && self.width == width && self.height == height
             && stride >= row && byte_count >= row && (height == 1 || stride <= (byte_count - row) / UInt64(height - 1))
     }
 

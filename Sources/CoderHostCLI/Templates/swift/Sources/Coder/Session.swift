@@ -70,7 +70,8 @@ class Session {
             guard !state.isDisjoint(with: states) else { throw Failure(CPI_MISUSE, "the call is out of order") }
             return try body()
         } catch {
-            failure = error
+            // A request that is refused leaves the session as it was.
+            if error.code < 0 { failure = error }
             return error.report(to: place)
         }
     }
@@ -104,15 +105,11 @@ func check(_ options: UnsafePointer<cpi_options>?) throws(Failure) {
     for index in 0..<UInt64(options.count) {
         let place = UnsafeRawPointer(items) + Int(index * options.stride)
         let option = place.assumingMemoryBound(to: cpi_option.self)
-        if demandsMore(option.pointee.flags) { throw Failure(CPI_UNSUPPORTED, "an option has an unknown flag") }
         if option.pointee.flags & CPI_OPTION_HINT == 0 {
             throw Failure(CPI_INVALID_ARGUMENT, "there is no option \(String(cString: option.pointee.key).prefix(64))")
         }
     }
 }
-
-/// The upper half of a flags word has to be understood, and no bit of it is defined yet.
-func demandsMore(_ flags: UInt32) -> Bool { flags & 0xFFFF_0000 != 0 }
 
 /// Writes a struct of ours into one of the host's, which may be of another minor: only what both sides know. `size`
 /// stays the reader's.

@@ -1,0 +1,4 @@
+/* Wrong: each file that it writes ends with another number. */
+static unsigned char number;
+#define AFTER_IMAGE number++, write_out(e, &number, 1, error);
+#include "plugin.h"

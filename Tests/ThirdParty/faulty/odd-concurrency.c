@@ -1,0 +1,3 @@
+/* Wrong: its concurrency has no definition. */
+#define CONCURRENCY 7
+#include "plugin.h"
