@@ -6,5 +6,6 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.jpeg", decoder: JPEGDecoder.self, encoder: JPEGEncoder.self,
+            rewriter: JPEGRewriter.self,
             roles: [.metadata, .scale, .incremental])
     ])

@@ -25,6 +25,9 @@
 int32_t jpegs_status_of(int code);
 void    jpegs_quiet(j_common_ptr c);
 
+/* Where the coefficients of a file stand in a block. */
+extern const uint8_t jpegs_zigzag[DCTSIZE2];
+
 static inline void jpegs_invert(uint8_t *row, size_t count) {
     for (size_t i = 0; i < count; i++) row[i] = (uint8_t)(255 - row[i]);
 }
@@ -36,6 +39,13 @@ typedef struct target {
     uint32_t format, scale;
     int      plain; /* 1: chroma is repeated; 2: and samples may be off by a little */
 } target;
+
+/* The picture that the coefficients are written as. */
+typedef struct turned {
+    jvirt_barray_ptr arrays[MAX_COMPONENTS];
+    uint32_t         width, height;
+    int              transposed;
+} turned;
 
 /* A part of the input that the library is not shown. */
 typedef struct gap {
@@ -80,6 +90,14 @@ struct jpegs_decoder {
     struct jvirt_barray_control  *arrays;     /* of coefficients; the last one that was asked for         */
     void (*realize)(j_common_ptr c);          /* the library's own                                        */
     uint32_t                      warnings;
+    int                           damaged;    /* something in the file is not as it was written           */
+    /* Of coefficients that are written again: */
+    jpegs_watch                   watch;
+    struct jpeg_progress_mgr      progress;
+    int32_t                       stopped;    /* why reading them was given up                            */
+    uint32_t                      restarts;   /* the interval of the first scan, in MCUs                  */
+    uint32_t                      restart_rows; /* the same in rows of MCUs; 0 where it is none           */
+    turned                        turned;
     char                          message[JMSG_LENGTH_MAX];
     char                          warning[JMSG_LENGTH_MAX];
 };
@@ -99,13 +117,59 @@ void jpegs_show(jpegs_decoder *d, size_t position);
 
 /* Has the library keep its coefficients in memory of ours. */
 void jpegs_arrays_install(jpegs_decoder *d);
-/* The same for a decoder that is lent the arrays of another. */
-void jpegs_arrays_share(j_decompress_ptr c);
+/* The same for a decoder or an encoder that is lent the arrays of another decoder. */
+void jpegs_arrays_share(j_common_ptr c);
 void jpegs_arrays_free(jpegs_decoder *d);
 
 /* Tells a decoder that has read its header what to make. */
 void jpegs_aim(j_decompress_ptr c, target t);
 /* Makes `out` the source of rows of that kind. */
 int32_t jpegs_select_output(jpegs_decoder *d, j_decompress_ptr out, target t);
+
+/* ---- encoding ---- */
+
+/* Six for each component: the longest script that the library makes. */
+#define MOST_SCANS (6 * MAX_COMPONENTS)
+
+struct jpegs_encoder {
+    struct jpeg_compress_struct  c; /* first: the library's pointer is ours */
+    struct jpeg_error_mgr        error;
+    struct jpeg_destination_mgr  destination;
+    struct jpeg_progress_mgr     progress;
+    jmp_buf                      jump;
+    jpegs_callbacks              callbacks;
+    int                          stopped;
+    uint32_t                     format;
+    uint32_t                     polls;
+    uint8_t                     *strip; /* CMYK rows, inverted on their way to the file */
+    uint8_t                     *output;
+    jpeg_scan_info               scans[MOST_SCANS];
+    char                         message[JMSG_LENGTH_MAX];
+};
+
+#define ENCODER_GUARD(e) \
+    if (setjmp((e)->jump)) return (e)->stopped ? JPEGS_STOPPED : jpegs_status_of((e)->error.msg_code)
+
+/* ---- coefficients that are written again ---- */
+
+/* Blocks `across` x `down` of a component, as they stand behind each other in memory. */
+jvirt_barray_ptr jpegs_array_new(jpegs_decoder *d, JDIMENSION across, JDIMENSION down);
+/* A part of another array, whose rows come in the opposite order where `flipped`. */
+jvirt_barray_ptr jpegs_array_part(jpegs_decoder *d, jvirt_barray_ptr whole, JDIMENSION column, JDIMENSION row,
+                                  JDIMENSION down, int flipped);
+/* Gives the memory back before the decoder is freed. */
+void             jpegs_array_release(jvirt_barray_ptr array);
+JBLOCKROW        jpegs_array_row(jvirt_barray_ptr array, JDIMENSION row);
+
+/* A component of the picture that is written. */
+typedef struct plane {
+    int        across, down;           /* samples of a unit: the sampling factors */
+    JDIMENSION blocks_across, blocks_down;
+} plane;
+
+/* Answers how many blocks a unit of all components has. */
+int jpegs_planes(const jpegs_decoder *d, plane planes[MAX_COMPONENTS]);
+/* Whether all components fit into one scan, ITU-T T.81 B.2.3. */
+int jpegs_interleaves(const jpegs_decoder *d, int blocks);
 
 #endif

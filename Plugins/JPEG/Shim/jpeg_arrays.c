@@ -17,24 +17,30 @@
 struct jvirt_barray_control {
     struct jvirt_barray_control *next;
     JDIMENSION                   blocks, rows, access;
-    size_t                       bytes;
+    size_t                       bytes; /* 0: the memory is another array's */
     void                        *memory;
     JBLOCKROW                    row[]; /* one pointer for each row of blocks */
 };
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static jvirt_barray_ptr request(j_common_ptr c, int pool, boolean zero, JDIMENSION blocks, JDIMENSION rows,
-                                JDIMENSION access) {
-    (void)pool, (void)zero; /* for good, and always */
-    jpegs_decoder *d = c->client_data;
+/* An array without memory; NULL where there is none for its rows either. */
+static jvirt_barray_ptr add(jpegs_decoder *d, JDIMENSION blocks, JDIMENSION rows, JDIMENSION access) {
     jvirt_barray_ptr array = calloc(1, sizeof *array + (size_t)rows * sizeof array->row[0]);
-    if (!array) ERREXIT1(c, JERR_OUT_OF_MEMORY, 0);
+    if (!array) return NULL;
     array->next = d->arrays;
     d->arrays = array;
     array->blocks = blocks;
     array->rows = rows;
     array->access = access;
+    return array;
+}
+
+static jvirt_barray_ptr request(j_common_ptr c, int pool, boolean zero, JDIMENSION blocks, JDIMENSION rows,
+                                JDIMENSION access) {
+    (void)pool, (void)zero; /* for good, and always */
+    jvirt_barray_ptr array = add(c->client_data, blocks, rows, access);
+    if (!array) ERREXIT1(c, JERR_OUT_OF_MEMORY, 0);
     return array;
 }
 
@@ -107,17 +113,25 @@ static void *fresh(size_t bytes) {
     return memory;
 }
 
+/* Gives an array memory for its first `down` rows; the others are the last of them. 0 without memory. */
+static int fill(jvirt_barray_ptr array, JDIMENSION down) {
+    size_t row = (size_t)array->blocks * sizeof(JBLOCK); /* sides are 16 bits, so nothing overflows */
+    block b = take(row * down);
+    if (!b.memory) b = (block){fresh(row * down), row * down};
+    if (!b.memory) return 0;
+    array->memory = b.memory;
+    array->bytes = b.bytes;
+    for (JDIMENSION y = 0; y < array->rows; y++) {
+        array->row[y] = (JBLOCKROW)((char *)array->memory + row * (y < down ? y : down - 1));
+    }
+    return 1;
+}
+
 static void realize(j_common_ptr c) {
     jpegs_decoder *d = c->client_data;
     for (jvirt_barray_ptr array = d->arrays; array; array = array->next) {
         if (array->memory || array->rows == 0) continue;
-        size_t row = (size_t)array->blocks * sizeof(JBLOCK); /* sides are 16 bits, so nothing overflows */
-        block b = take(row * array->rows);
-        if (!b.memory) b = (block){fresh(row * array->rows), row * array->rows};
-        if (!b.memory) ERREXIT1(c, JERR_OUT_OF_MEMORY, 1);
-        array->memory = b.memory;
-        array->bytes = b.bytes;
-        for (JDIMENSION y = 0; y < array->rows; y++) array->row[y] = (JBLOCKROW)((char *)array->memory + row * y);
+        if (!fill(array, array->rows)) ERREXIT1(c, JERR_OUT_OF_MEMORY, 1);
     }
     d->realize(c);
 }
@@ -138,12 +152,40 @@ void jpegs_arrays_install(jpegs_decoder *d) {
     d->c.mem->access_virt_barray = access_rows;
 }
 
-void jpegs_arrays_share(j_decompress_ptr c) { c->mem->access_virt_barray = access_rows; }
+void jpegs_arrays_share(j_common_ptr c) { c->mem->access_virt_barray = access_rows; }
+
+/* The compressor asks for whole rows of MCUs, and looks at those alone that a component has. */
+#define SPARE_ROWS MAX_SAMP_FACTOR
+
+jvirt_barray_ptr jpegs_array_new(jpegs_decoder *d, JDIMENSION across, JDIMENSION down) {
+    jvirt_barray_ptr array = add(d, across, down + SPARE_ROWS, down + SPARE_ROWS);
+    return array && fill(array, down) ? array : NULL;
+}
+
+jvirt_barray_ptr jpegs_array_part(jpegs_decoder *d, jvirt_barray_ptr whole, JDIMENSION column, JDIMENSION row,
+                                  JDIMENSION down, int flipped) {
+    jvirt_barray_ptr part = add(d, whole->blocks - column, down + SPARE_ROWS, down + SPARE_ROWS);
+    if (!part) return NULL;
+    part->memory = whole->memory;
+    for (JDIMENSION y = 0; y < part->rows; y++) {
+        JDIMENSION nearest = y < down ? y : down - 1;
+        part->row[y] = whole->row[row + (flipped ? down - 1 - nearest : nearest)] + column;
+    }
+    return part;
+}
+
+JBLOCKROW jpegs_array_row(jvirt_barray_ptr array, JDIMENSION row) { return array->row[row]; }
+
+void jpegs_array_release(jvirt_barray_ptr array) {
+    if (array->bytes > 0) give((block){array->memory, array->bytes});
+    array->memory = NULL;
+    array->bytes = array->rows = 0;
+}
 
 void jpegs_arrays_free(jpegs_decoder *d) {
     while (d->arrays) {
         jvirt_barray_ptr next = d->arrays->next;
-        if (d->arrays->memory) give((block){d->arrays->memory, d->arrays->bytes});
+        jpegs_array_release(d->arrays);
         free(d->arrays);
         d->arrays = next;
     }

@@ -33,12 +33,28 @@ static void decoder_exit(j_common_ptr c) {
     longjmp(d->jump, 1);
 }
 
+/* Whether a warning tells that the file is not what its writer wrote. */
+static int is_damage(int code) {
+    switch (code) {
+    case JWRN_ADOBE_XFORM:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
 static void decoder_emit(j_common_ptr c, int level) {
     jpegs_decoder *d = c->client_data;
     /* What a view complains of was said when the header was read for the first time. */
     if (level >= 0 || c == (j_common_ptr)&d->view) return;
     if (d->ended && d->error.msg_code != JWRN_JPEG_EOF) d->starved = 1;
     if (d->warnings++ == 0) d->error.format_message(c, d->warning);
+    if (!d->damaged && is_damage(d->error.msg_code)) {
+        d->damaged = 1;
+        d->error.format_message(c, d->message);
+    }
     d->error.num_warnings++;
 }
 
@@ -197,6 +213,19 @@ int32_t jpegs_decoder_read(jpegs_decoder *d, jpegs_read read, void *context, siz
     return JPEGS_OK;
 }
 
+static int common_divisor(int a, int b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+/* Blocks of all components begin together at each multiple of the largest factor, over what all factors share. */
+static void note_units(j_decompress_ptr c, jpegs_info *info) {
+    int across = 0, down = 0;
+    for (int i = 0; i < c->num_components; i++) {
+        across = common_divisor(c->comp_info[i].h_samp_factor, across);
+        down = common_divisor(c->comp_info[i].v_samp_factor, down);
+    }
+    info->unit_width = (uint32_t)(c->max_h_samp_factor / across * DCTSIZE);
+    info->unit_height = (uint32_t)(c->max_v_samp_factor / down * DCTSIZE);
+}
+
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     memset(info, 0, sizeof *info);
     if (setjmp(d->jump)) {
@@ -227,7 +256,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
     info->density_unit = d->c.density_unit;
     info->density_x = d->c.X_density;
     info->density_y = d->c.Y_density;
-    for (int i = 0; info->multi_scan && i < d->c.num_components; i++) {
+    for (int i = 0; i < d->c.num_components; i++) {
         /* As the library rounds: to whole MCUs of a scan of all components. */
         const jpeg_component_info *p = &d->c.comp_info[i];
         uint64_t across = (uint64_t)p->width_in_blocks + (uint64_t)p->h_samp_factor - 1;
@@ -236,6 +265,7 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info) {
         down -= down % (uint64_t)p->v_samp_factor;
         info->coefficient_bytes += across * down * sizeof(JBLOCK);
     }
+    note_units(&d->c, info);
     return JPEGS_OK;
 }
 

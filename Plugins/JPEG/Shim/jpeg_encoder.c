@@ -2,21 +2,6 @@
 
 #define OUTPUT_BYTES 65536
 
-struct jpegs_encoder {
-    struct jpeg_compress_struct  c; /* first: the library's pointer is ours */
-    struct jpeg_error_mgr        error;
-    struct jpeg_destination_mgr  destination;
-    struct jpeg_progress_mgr     progress;
-    jmp_buf                      jump;
-    jpegs_callbacks              callbacks;
-    int                          stopped;
-    uint32_t                     format;
-    uint32_t                     polls;
-    uint8_t                     *strip; /* CMYK rows, inverted on their way to the file */
-    uint8_t                     *output;
-    char                         message[JMSG_LENGTH_MAX];
-};
-
 static void encoder_exit(j_common_ptr c) {
     jpegs_encoder *e = (jpegs_encoder *)c;
     e->error.format_message(c, e->message);
@@ -56,9 +41,6 @@ static void destination_term(j_compress_ptr c) {
     size_t count = OUTPUT_BYTES - e->destination.free_in_buffer;
     if (count > 0 && e->callbacks.write(e->callbacks.context, e->output, count) != 0) encoder_stop(e);
 }
-
-#define ENCODER_GUARD(e) \
-    if (setjmp((e)->jump)) return (e)->stopped ? JPEGS_STOPPED : jpegs_status_of((e)->error.msg_code)
 
 jpegs_encoder *jpegs_encoder_new(const jpegs_callbacks *callbacks) {
     jpegs_encoder *e = calloc(1, sizeof *e);

@@ -80,7 +80,7 @@ static void open_view(jpegs_decoder *d, target t) {
     jpegs_aim(v, t);
     d->lent = 0;
     v->mem->request_virt_barray = lend_array;
-    jpegs_arrays_share(v);
+    jpegs_arrays_share((j_common_ptr)v);
     jpeg_start_decompress(v);
     v->input_scan_number = INT_MAX;
     v->do_block_smoothing = FALSE;

@@ -10,7 +10,7 @@
  */
 
 /* Where the coefficients of a file stand in a block: ITU-T T.81 figure A.6. */
-static const uint8_t zigzag[DCTSIZE2] = {
+const uint8_t jpegs_zigzag[DCTSIZE2] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
@@ -38,6 +38,20 @@ typedef struct scan {
     uint32_t components;
     int      first, last, high, low;
 } scan;
+
+size_t jpegs_before_marker(const uint8_t *bytes, size_t count) {
+    size_t at = 0;
+    while (at < count) {
+        const uint8_t *found = memchr(bytes + at, 0xFF, count - at);
+        if (!found) return count;
+        at = (size_t)(found - bytes);
+        if (count - at < 2) return at;
+        uint8_t code = found[1];
+        if (code >= 0xC0 && code != 0xFF && (code & 0xF8) != JPEG_RST0) return at;
+        at += code == 0xFF ? 1 : 2;
+    }
+    return count;
+}
 
 /* Steps over entropy-coded data to the next marker. */
 static int step_over_data(walk *w) {
@@ -102,7 +116,7 @@ static int is_needed(j_decompress_ptr c, const scan *s) {
         if (!(s->components & 1u << i)) continue;
         uint32_t lines = wanted_lines(c->comp_info[i].DCT_scaled_size);
         for (int k = s->first; k <= s->last; k++) {
-            if (lines & 1u << zigzag[k] / DCTSIZE && lines & 1u << zigzag[k] % DCTSIZE) return 1;
+            if (lines & 1u << jpegs_zigzag[k] / DCTSIZE && lines & 1u << jpegs_zigzag[k] % DCTSIZE) return 1;
         }
     }
     return 0;

@@ -13,7 +13,20 @@ package struct PNGChunk: Hashable {
 
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
+        /// The kind with a name of four letters; nil for another name.
+        init?(_ name: String) {
+            guard name.utf8.count == 4 else { return nil }
+            rawValue = name.utf8.reduce(0) { $0 << 8 | UInt32($1) }
+            if !isValid { return nil }
+        }
+
+        /// As it stands in the file.
+        var bytes: [UInt8] { bigEndian(rawValue) }
+        var name: String { String(decoding: bytes, as: UTF8.self) }
+
         package static let acTL = Kind(rawValue: 0x6163_544C)
+        static let bKGD = Kind(rawValue: 0x624B_4744)
+        static let cLLI = Kind(rawValue: 0x634C_4C49)
         static let cICP = Kind(rawValue: 0x6349_4350)
         static let cHRM = Kind(rawValue: 0x6348_524D)
         /// The first chunk of the variant that Apple's tools write into applications.
@@ -24,10 +37,16 @@ package struct PNGChunk: Hashable {
         static let cLLI = Kind(rawValue: 0x634C_4C49)
         static let mDCV = Kind(rawValue: 0x6D44_4356)
         static let gAMA = Kind(rawValue: 0x6741_4D41)
+        static let hIST = Kind(rawValue: 0x6849_5354)
         static let iCCP = Kind(rawValue: 0x6943_4350)
         static let iTXt = Kind(rawValue: 0x6954_5874)
+        /// Where Apple's decoder finds the second half of the pixels.
+        static let iDOT = Kind(rawValue: 0x6944_4F54)
+        static let mDCV = Kind(rawValue: 0x6D44_4356)
         static let pHYs = Kind(rawValue: 0x7048_5973)
         static let palette = Kind(rawValue: 0x504C_5445)
+        static let sBIT = Kind(rawValue: 0x7342_4954)
+        static let sPLT = Kind(rawValue: 0x7350_4C54)
         static let sRGB = Kind(rawValue: 0x7352_4742)
         static let tEXt = Kind(rawValue: 0x7445_5874)
         static let tRNS = Kind(rawValue: 0x7452_4E53)
@@ -38,6 +57,9 @@ package struct PNGChunk: Hashable {
 
         /// Whether a decoder that does not know it may go on: bit 5 of the first letter.
         package var isAncillary: Bool { rawValue & 0x2000_0000 != 0 }
+
+        /// Whether an editor that does not know it may copy it although it changed critical chunks: bit 5 of the last letter.
+        var isSafeToCopy: Bool { rawValue & 0x20 != 0 }
 
         /// Whether it consists of letters (PNG 3rd edition, table 3).
         var isValid: Bool {

@@ -79,6 +79,22 @@ package final class PNGFile {
         return try PNGEngine(reader, host: host)
     }
 
+    /// An engine that leaves samples as they are stored: indices for colors, no transparent color; samples of less than 8
+    /// bits fill 8.
+    func makeStoredEngine() throws(CoderError) -> PNGEngine {
+        guard let reader else { throw CoderError(.misuse, "the header was not read") }
+        return try PNGEngine(reader, host: host, isStored: true)
+    }
+
+    /// The format of stored samples; an index or a gray of less than 8 bits fills 8.
+    var storedFormat: PixelFormat? {
+        guard let header else { return nil }
+        let isColor = header.colorType & 2 != 0 && header.colorType != 3
+        let channels: PixelFormat.Channels =
+            header.colorType & 4 != 0 ? (isColor ? .rgba : .grayAlpha) : (isColor ? .rgb : .gray)
+        return PixelFormat(channels, bits: header.depth == 16 ? 16 : 8)
+    }
+
     /// Passes on what libpng complained of.
     package func passWarnings() { reader?.takeWarnings().forEach(host.warn) }
 

@@ -88,13 +88,14 @@ public enum PNGPreamble {
     }
 
     /// Whether it can be a keyword: 1 … 79 printable letters without spaces around (PNG 3rd edition, 11.3.3.1).
-    private static func isKeyword(_ key: String) -> Bool {
+    static func isKeyword(_ key: String) -> Bool {
         let bytes = Array(key.utf8)
         return (1...79).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
             && bytes.first != 0x20 && bytes.last != 0x20
     }
 
-    private static func isPlainText(_ bytes: [UInt8]) -> Bool {
+    /// Whether it is UTF-8 without NUL.
+    static func isPlainText(_ bytes: [UInt8]) -> Bool {
         !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 }

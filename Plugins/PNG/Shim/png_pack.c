@@ -89,6 +89,20 @@ int32_t pngshim_palette_add(pngshim_palette *p, const uint8_t *pixels, uint64_t 
     return PNGSHIM_OK;
 }
 
+void pngshim_palette_find(const pngshim_palette *p, const uint8_t *pixels, uint64_t stride, uint32_t width, uint32_t rows,
+                          uint8_t channels, uint8_t *indices) {
+    uint32_t last = 0;
+    uint8_t  index = 0, has_last = 0;
+    for (uint32_t y = 0; y < rows; y++, pixels += stride)
+        for (uint32_t x = 0; x < width; x++) {
+            uint32_t color = pixel_of(pixels + (uint64_t)x * channels, channels, 0);
+            if (!has_last || color != last) index = (uint8_t)(p->slots[slot_of(p, color)] - 1u);
+            has_last = 1;
+            last = color;
+            *indices++ = index;
+        }
+}
+
 int32_t pngshim_palette_hole(pngshim_palette *p, uint8_t keep) {
     if (!p->slots[slot_of(p, 0)]) return PNGSHIM_REFUSED;
     if (keep) p->has_spare_hole = 0;

@@ -5,6 +5,6 @@ let plugin = CoderPlugin(
     id: "org.coderhost.webp-plugin", version: "0.1.0",
     coders: [
         Coder(
-            id: "org.coderhost.webp", decoder: WebPDecoder.self, encoder: WebPEncoder.self,
+            id: "org.coderhost.webp", decoder: WebPDecoder.self, encoder: WebPEncoder.self, rewriter: WebPRewriter.self,
             roles: [.metadata, .scale, .incremental])
     ])

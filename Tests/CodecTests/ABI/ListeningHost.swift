@@ -1,21 +1,33 @@
 import CCoderPlugin
 @testable import CoderPluginKit
 
-/// A host that remembers the warnings, and how often it was asked whether to go on.
+/// A host that remembers the warnings, how often it was asked whether to go on, and the memory that was reserved.
 @safe final class ListeningHost {
     private(set) var warnings: [String] = []
     private(set) var polls = 0
+    private(set) var reserved = 0
+    /// Most memory that was reserved at one time.
+    private(set) var mostReserved = 0
+    private let allowedPolls: Int
+    private let allowedMemory: Int
     // Not freed: a session may ask as long as it lives.
     private let table = UnsafeMutablePointer<cpi_services>.allocate(capacity: 1)
 
-    init() {
+    /// - Parameters:
+    ///   - allowedPolls: answers that the session may go on; it is cancelled at the next question.
+    ///   - allowedMemory: bytes that the session may reserve.
+    init(allowedPolls: Int = .max, allowedMemory: Int = .max) {
+        self.allowedPolls = allowedPolls
+        self.allowedMemory = allowedMemory
         unsafe table.initialize(
             to: cpi_services(
                 size: UInt32(MemoryLayout<cpi_services>.size), flags: 0, ctx: Unmanaged.passRetained(self).toOpaque(),
-                allocate: { _, _ in nil }, release: { _, _ in }, budget: { _, _ in CPI_OK },
+                allocate: { _, _ in nil }, release: { _, _ in },
+                budget: { ctx, bytes in unsafe ListeningHost.find(ctx).reserve(Int(bytes)) ? CPI_OK : CPI_LIMIT },
                 poll: { ctx in
-                    unsafe ListeningHost.find(ctx).polls += 1
-                    return CPI_CONTINUE
+                    let host = unsafe ListeningHost.find(ctx)
+                    host.polls += 1
+                    return host.polls > host.allowedPolls ? CPI_CANCELLED : CPI_CONTINUE
                 },
                 log: { ctx, severity, text in
                     if severity == CPI_LOG_WARNING {
@@ -26,6 +38,13 @@ import CCoderPlugin
     }
 
     func services() throws -> HostServices { unsafe try HostServices(table) }
+
+    private func reserve(_ bytes: Int) -> Bool {
+        if reserved + bytes > allowedMemory { return false }
+        reserved += bytes
+        mostReserved = max(mostReserved, reserved)
+        return true
+    }
 
     private static func find(_ ctx: UnsafeMutableRawPointer?) -> ListeningHost {
         unsafe Unmanaged<ListeningHost>.fromOpaque(ctx!).takeUnretainedValue()

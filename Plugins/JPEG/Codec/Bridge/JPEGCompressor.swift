@@ -29,13 +29,13 @@ import JPEGShim
     }
 
     /// Where the library's callbacks end up; C holds it unretained for as long as the compressor lives.
-    private final class Output {
-        let sink: ByteSink
+    @safe private final class Output {
+        let write: (UnsafeBufferPointer<UInt8>) -> CoderError?
         let host: HostServices
         var error: CoderError?
 
-        init(_ sink: ByteSink, _ host: HostServices) {
-            self.sink = sink
+        init(_ host: HostServices, _ write: @escaping (UnsafeBufferPointer<UInt8>) -> CoderError?) {
+            unsafe self.write = write
             self.host = host
         }
     }
@@ -44,14 +44,22 @@ import JPEGShim
     private let encoder: OpaquePointer
 
     /// - Throws: `.outOfMemory`.
-    init(_ sink: ByteSink, _ host: HostServices) throws(CoderError) {
-        output = Output(sink, host)
+    convenience init(_ sink: ByteSink, _ host: HostServices) throws(CoderError) {
+        unsafe try self.init(host) { unsafe ByteSink.error(sink.write($0)) }
+    }
+
+    /// A compressor that hands over its bytes piece by piece; an error ends it.
+    ///
+    /// - Throws: `.outOfMemory`.
+    init(
+        _ host: HostServices, write: @escaping (UnsafeBufferPointer<UInt8>) -> CoderError?
+    ) throws(CoderError) {
+        output = unsafe Output(host, write)
         var callbacks = unsafe jpegs_callbacks(
             context: Unmanaged.passUnretained(output).toOpaque(),
             write: { context, bytes, count in
                 let output = unsafe Unmanaged<Output>.fromOpaque(context!).takeUnretainedValue()
-                output.error = unsafe ByteSink.error(
-                    output.sink.write(UnsafeBufferPointer(start: bytes, count: count)))
+                output.error = unsafe output.write(UnsafeBufferPointer(start: bytes, count: count))
                 return output.error == nil ? 0 : 1
             },
             poll: { context in
@@ -91,6 +99,13 @@ import JPEGShim
         raw.density_x = x
         raw.density_y = y
         try check(unsafe jpegs_encoder_start(encoder, &raw))
+    }
+
+    /// Begins a file with the coefficients of another instead of pixels.
+    ///
+    /// The corresponding C function is `jpeg_write_coefficients`.
+    func start(_ decompressor: JPEGDecompressor, process: UInt32) throws(CoderError) {
+        try check(unsafe jpegs_encoder_coefficients(encoder, decompressor.decoder, process))
     }
 
     /// Writes an APPn segment of at most 65533 bytes.

@@ -35,16 +35,20 @@ import JPEGShim
         /// Whether the library cannot go on from the middle of the data.
         var needsAllInput: Bool
         var density: PixelDensity?
-        /// What the library takes to hold a multi-scan picture.
+        /// Memory for the coefficients of a multi-scan picture, or of any that is rewritten.
         var coefficientBytes: Int
+        /// Pixels between two edges where every component has edges of blocks.
+        var unit: PixelSize
     }
 
     /// Bytes of a file that are in memory at once, where the host only reads piece by piece.
     static let defaultWindow = 256 << 10
 
     private let source: ByteSource
-    private let decoder: OpaquePointer
+    let decoder: OpaquePointer
     private let window: Int
+    /// Whether a file of several scans is lent as a whole.
+    private let needsWhole: Bool
     /// Whether the library reads the source through a window.
     private var isReading = false
     /// What reading the source failed with.
@@ -52,13 +56,15 @@ import JPEGShim
     /// Of what comes out.
     private var size = PixelSize(0, 0)
 
+    /// - Parameter needsWhole: whether the scans of a file are chosen, or shown while it arrives; else it is read once.
     /// - Throws: `.outOfMemory`.
-    init(_ source: ByteSource, window: Int = defaultWindow) throws(CoderError) {
+    init(_ source: ByteSource, window: Int = defaultWindow, needsWhole: Bool = true) throws(CoderError) {
         guard let decoder = unsafe jpegs_decoder_new() else {
             throw CoderError(.outOfMemory, "there is no memory for a JPEG decoder", domain: JPEGLibrary.name)
         }
         self.source = source
         self.window = max(1, window)
+        self.needsWhole = needsWhole
         unsafe self.decoder = decoder
     }
 
@@ -92,7 +98,7 @@ import JPEGShim
     }
 
     /// Tells the library what has arrived, where it does not read by itself.
-    private func lend() {
+    func lend() {
         if isReading { return }
         // Asked for first: a byte that arrives in between is only seen one call later.
         let complete = source.isComplete
@@ -109,7 +115,7 @@ import JPEGShim
         lend()
         var info = jpegs_info()
         let status = unsafe jpegs_decoder_header(decoder, &info)
-        if isReading, status == JPEGS_OK, info.multi_scan != 0 {
+        if isReading, needsWhole, status == JPEGS_OK, info.multi_scan != 0 {
             isReading = false
             lend()
         }
@@ -123,7 +129,8 @@ import JPEGShim
             components: Int(info.components), isMultiScan: info.multi_scan != 0,
             needsAllInput: info.arithmetic != 0,
             density: info.has_jfif != 0 ? Self.density(info) : nil,
-            coefficientBytes: Int(clamping: info.coefficient_bytes))
+            coefficientBytes: Int(clamping: info.coefficient_bytes),
+            unit: PixelSize(Int(info.unit_width), Int(info.unit_height)))
     }
 
     /// Leaves out the scans that a reduced picture does not need, where all of the input is there.
@@ -223,7 +230,7 @@ import JPEGShim
         return count == 1 ? text : "\(text) (and \(count - 1) more)"
     }
 
-    private func step(_ status: Int32) throws(CoderError) -> Step {
+    func step(_ status: Int32) throws(CoderError) -> Step {
         // To the library the file ends there.
         if let failure { throw failure }
         switch status {

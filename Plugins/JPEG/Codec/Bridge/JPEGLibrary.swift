@@ -24,6 +24,16 @@ enum JPEGLibrary {
     static func perMeter(inch: UInt32) -> UInt32 { (inch * 10_000 + 127) / 254 }
     static func perInch(meter: UInt32) -> UInt32 { UInt32((UInt64(meter) * 254 + 5_000) / 10_000) }
 
+    /// Bytes of compressed data before the next marker that begins a segment or ends the image.
+    ///
+    /// An `FF` at the very end may begin one, so it is not counted.
+    static func bytesBeforeMarker(_ bytes: RawSpan) -> Int {
+        unsafe bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return 0 }
+            return unsafe jpegs_before_marker(start.assumingMemoryBound(to: UInt8.self), bytes.count)
+        }
+    }
+
     static func error(_ status: Int32, _ message: String) -> CoderError {
         var error =
             switch status {

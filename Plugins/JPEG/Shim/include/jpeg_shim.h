@@ -21,6 +21,7 @@
 #define JPEGS_NO_MEMORY    ((int32_t)-4)
 #define JPEGS_TRUNCATED    ((int32_t)-5) /* the complete input ends within the picture                   */
 #define JPEGS_STOPPED      ((int32_t)-6) /* a callback answered other than 0                             */
+#define JPEGS_SCANS        ((int32_t)-7) /* there are more scans than allowed                            */
 
 /* Pixels as the surface has them. CMYK: 0 = no ink. */
 #define JPEGS_GRAY  ((uint32_t)1)
@@ -28,6 +29,10 @@
 #define JPEGS_RGBA  ((uint32_t)3)
 #define JPEGS_BGRA  ((uint32_t)4)
 #define JPEGS_CMYK  ((uint32_t)5)
+
+/* Bytes before the next marker that is no part of compressed data, C0 ... FE but for D0 ... D7. Where there is none:
+   all of them, but for an FF at the end. */
+size_t jpegs_before_marker(const uint8_t *bytes, size_t count);
 
 /* ---- decoding ---- */
 
@@ -42,7 +47,8 @@ typedef struct jpegs_info {
     uint32_t has_jfif;
     uint32_t density_unit;      /* JFIF: 0 aspect, 1 per inch, 2 per centimetre                   */
     uint32_t density_x, density_y;
-    uint64_t coefficient_bytes; /* memory the library takes for them                              */
+    uint64_t coefficient_bytes; /* memory that all coefficients take                              */
+    uint32_t unit_width, unit_height; /* pixels between two edges where every component has edges of blocks */
 } jpegs_info;
 
 /* NULL without memory. */
@@ -96,6 +102,32 @@ int32_t jpegs_decoder_begin_pass(jpegs_decoder *d, uint32_t format, uint32_t sca
                                  uint32_t *width, uint32_t *height);
 int32_t jpegs_decoder_end_pass(jpegs_decoder *d);
 
+/* ---- coefficients that are written again ---- */
+
+typedef struct jpegs_watch {
+    int32_t (*poll)(void *context); /* asked for each row of MCUs; 0: goes on */
+    void     *context;
+    uint32_t  most_scans;           /* 0: any number                          */
+} jpegs_watch;
+
+/* What is kept of the stored picture, in pixels, and how it is turned: columns and rows are reversed, then exchanged.
+   Where columns are reversed the right edge stands at an edge of units, else the left one; likewise of rows. */
+typedef struct jpegs_cut {
+    uint32_t x, y, width, height;
+    uint32_t mirrored, flipped, transposed;
+} jpegs_cut;
+
+/* Reads every coefficient of a complete input. Legal once, behind the header and instead of start. OK or an error;
+   TRUNCATED and CORRUPT also where a decoder would go on with a warning, UNSUPPORTED where scans leave out bits. */
+int32_t jpegs_decoder_coefficients(jpegs_decoder *d, const jpegs_watch *watch);
+
+/* Cuts and turns the coefficients. Legal once. OK, STOPPED or NO_MEMORY. */
+int32_t jpegs_decoder_turn(jpegs_decoder *d, const jpegs_cut *cut);
+
+/* Counts what they take in one scan with the best Huffman codes and their tables, to a thousandth. OK, STOPPED or
+   NO_MEMORY. */
+int32_t jpegs_decoder_measure(jpegs_decoder *d, uint64_t *bytes);
+
 /* ---- rows of a pass, or of a picture of one scan ---- */
 
 /* Writes up to `count` rows from row `*row` on and advances it; `pixels` is where row `top` goes. OK: all of them.
@@ -137,6 +169,14 @@ int32_t        jpegs_encoder_marker(jpegs_encoder *e, uint32_t marker, const uin
 int32_t        jpegs_encoder_icc(jpegs_encoder *e, const uint8_t *bytes, uint32_t count);
 int32_t        jpegs_encoder_rows(jpegs_encoder *e, const uint8_t *pixels, size_t stride, uint32_t count);
 int32_t        jpegs_encoder_finish(jpegs_encoder *e);
+
+#define JPEGS_AS_IT_IS    ((uint32_t)0) /* sequential or progressive, with restart markers: as the file is */
+#define JPEGS_SEQUENTIAL  ((uint32_t)1)
+#define JPEGS_PROGRESSIVE ((uint32_t)2)
+
+/* Begins a file with the coefficients of a decoder, which has turned them, instead of start and rows. Its metadata is
+   left out, also the markers of JFIF and Adobe. Huffman codes are the best ones, arithmetic coding stays. */
+int32_t        jpegs_encoder_coefficients(jpegs_encoder *e, jpegs_decoder *d, uint32_t process);
 const char    *jpegs_encoder_message(const jpegs_encoder *e);
 
 #endif

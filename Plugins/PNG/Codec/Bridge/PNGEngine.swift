@@ -23,7 +23,9 @@ internal import PNGShim
     private var reserved = 0
 
     /// An engine for the colours that a reader has found.
-    init(_ reader: PNGReader, host: HostServices) throws(CoderError) {
+    ///
+    /// - Parameter isStored: whether samples stay what they are in the file: indices, and no color is transparent.
+    init(_ reader: PNGReader, host: HostServices, isStored: Bool = false) throws(CoderError) {
         var opened: OpaquePointer?
         guard unsafe pngshim_engine_open(&opened) == PNGSHIM_OK, let opened = unsafe opened else {
             throw CoderError(.outOfMemory, "there is no memory for the decoder")
@@ -31,6 +33,10 @@ internal import PNGShim
         unsafe engine = opened
         self.host = host
         var colors = unsafe reader.colors
+        if isStored {
+            if colors.color_type == 3 { colors.color_type = 0 }
+            colors.has_key = 0
+        }
         unsafe pngshim_engine_colors(opened, &colors)
     }
 
@@ -112,7 +118,10 @@ internal import PNGShim
 
 /// The checksum of PNG 3rd edition, annex D.
 struct CRC32 {
-    private(set) var value: UInt32 = 0
+    private(set) var value: UInt32
+
+    /// - Parameter value: of the bytes so far.
+    init(_ value: UInt32 = 0) { self.value = value }
 
     mutating func add(_ bytes: RawSpan) {
         value = unsafe bytes.withUnsafeBytes { piece in

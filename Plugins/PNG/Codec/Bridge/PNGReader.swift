@@ -105,6 +105,7 @@ internal import PNGShim
     }
 }
 
-private func latin1(_ bytes: [UInt8]) -> String {
+/// The text that Latin-1 bytes stand for.
+func latin1(_ bytes: [UInt8]) -> String {
     String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
 }

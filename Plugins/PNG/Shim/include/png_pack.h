@@ -25,6 +25,9 @@ int32_t  pngshim_palette_add(pngshim_palette *palette, const uint8_t *pixels, ui
 int32_t  pngshim_palette_hole(pngshim_palette *palette, uint8_t keep);
 /* Puts entries that are not opaque in front, so that tRNS is short, and sorts both parts. */
 void     pngshim_palette_sort(pngshim_palette *palette);
+/* Writes the index of every pixel; every color must be there. */
+void     pngshim_palette_find(const pngshim_palette *palette, const uint8_t *pixels, uint64_t stride, uint32_t width,
+                              uint32_t rows, uint8_t channels, uint8_t *indices);
 /* Writes the entries as RGBA and answers how many there are. */
 uint32_t pngshim_palette_entries(const pngshim_palette *palette, uint8_t rgba[1024]);
 

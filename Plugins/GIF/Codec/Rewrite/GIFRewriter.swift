@@ -1,0 +1,81 @@
+public import CoderPluginKit
+public import ImageModel
+
+/// Changes the metadata of a GIF, and packs the indices of its frames into fewer bytes.
+///
+/// Blocks are copied as they are, in their order. `.raw` covers applications that are no metadata with a kind of their
+/// own and do not set how often the animation is played, unknown extensions, and what stands behind the trailer. Plain
+/// text stays: it uses up the delay in front of it.
+public struct GIFRewriter: ImageRewriter {
+    public static func rewrite(
+        _ request: RewriteRequest, _ session: RewriteSession
+    ) throws(CoderError) -> RewriteOutcome {
+        guard request.transform == .up else {
+            throw .refused("a GIF is not turned without decoding it; use coderhost convert")
+        }
+        guard request.crop == nil else {
+            throw .refused("a GIF is not cropped without decoding it; use coderhost convert")
+        }
+        var scanner = GIFScanner(session.source, limits: session.limits)
+        try scanner.readScreen()
+        let start = scanner.position
+        try scanner.findFirstFrame()
+
+        var edit = try GIFMetadataEdit(request)
+        if edit.addsExtensions {
+            var walk = GIFBlockWalk(session.source, from: start, host: session.host)
+            while let block = try walk.next() { edit.locate(block) }
+        }
+        let packer = request.optimizes ? GIFFramePacker(session, globalPalette: scanner.globalPalette) : nil
+        try GIFRewriting(session: session, edit: edit, packer: packer).write(from: start)
+        return RewriteOutcome(kept: PixelRect(scanner.canvas))
+    }
+}
+
+/// Writes a file anew, block by block.
+private struct GIFRewriting {
+    private static let piece = 1 << 16
+
+    let session: RewriteSession
+    let edit: GIFMetadataEdit
+    let packer: GIFFramePacker?
+
+    /// - Parameter start: where the first block begins, behind the logical screen.
+    func write(from start: Int) throws(CoderError) {
+        // Extensions came with the second version.
+        if edit.addsExtensions {
+            try session.sink.write(Array("GIF89a".utf8))
+            try copy(6..<start)
+        } else {
+            try copy(0..<start)
+        }
+        var hasBegun = false
+        var walk = GIFBlockWalk(session.source, from: start, host: session.host)
+        while let block = try walk.next() {
+            // The loop count stands right behind the palette, and nothing between a picture and its control.
+            if !hasBegun, !block.isLooping {
+                hasBegun = true
+                for bytes in edit.added { try session.sink.write(bytes) }
+            }
+            for bytes in edit.extensions(at: block.range.lowerBound) { try session.sink.write(bytes) }
+            if let bytes = try packer?.packed(block) {
+                try session.sink.write(bytes)
+            } else if edit.keeps(block) {
+                try copy(block.range)
+            }
+            session.host.progress(block.range.upperBound, of: session.source.available)
+        }
+        if let warning = walk.warning { session.host.warn(warning) }
+        if edit.keepsTail { try copy(walk.position..<session.source.available) }
+    }
+
+    private func copy(_ range: Range<Int>) throws(CoderError) {
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Self.piece) {
+            try session.host.checkCancellation()
+            let part = start..<min(start + Self.piece, range.upperBound)
+            try session.source.withBytes(part) { bytes throws(CoderError) in
+                try session.sink.write(bytes)
+            }
+        }
+    }
+}

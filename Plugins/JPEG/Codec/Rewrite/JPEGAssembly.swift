@@ -1,0 +1,146 @@
+import CoderPluginKit
+import ImageModel
+
+/// Puts a new file together: its metadata, the image, and what stands behind the image.
+struct JPEGAssembly {
+    /// Where the image comes from.
+    enum Body {
+        case source
+        case new(JPEGBody)
+        /// What is written while it is compressed.
+        case compressing(JPEGTranscoder)
+    }
+
+    /// What becomes of the index of further images.
+    private enum Index {
+        case stays
+        case goes
+        case becomes([UInt8])
+
+        var goes: Bool { if case .goes = self { true } else { false } }
+    }
+
+    let survey: JPEGSurvey
+    let edit: JPEGEdit
+    /// Whether pixels change their places.
+    let turns: Bool
+    let source: JPEGSource
+    let session: RewriteSession
+
+    /// Writes the file.
+    func write(_ body: Body) throws(CoderError) {
+        let whole = survey.end..<source.count
+        var index = Index.stays
+        var behind = [whole]
+        if edit.removesRest {
+            warn(of: behind, "are dropped: the request removes what has no kind of its own")
+            behind = []
+        } else if let segment = survey.multiPicture {
+            let found = try MultiPictureIndex(segment, end: survey.end, source)
+            index = try plan(segment, found, body)
+            if index.goes {
+                let reason = turns ? "it shows the image before the change" : "its offsets cannot be kept right"
+                session.host.warn("the index of further images is dropped: \(found == nil ? "it is damaged" : reason)")
+                let images = found?.images ?? []
+                warn(of: images, "are dropped together with the index that names them")
+                behind = Self.parts(of: whole, without: images)
+            }
+        }
+        if turns || index.goes { warn(of: behind, "stay as they are") }
+        var output = JPEGOutput(session.sink, session.host)
+        try write(body, index, to: &output)
+        for range in behind { try output.copy(range, of: source) }
+    }
+
+    /// Decides what becomes of the index of further images.
+    private func plan(_ segment: JPEGSegment, _ found: MultiPictureIndex?, _ body: Body) throws(CoderError) -> Index {
+        if turns { return .goes }
+        var measured = JPEGOutput(nil, session.host)
+        let base = try write(body, .stays, to: &measured)
+        if base == segment.bytes.lowerBound, measured.count == survey.end { return .stays }
+        let moved = found?.moved(base: base + MultiPictureIndex.header, end: measured.count)
+        return moved.map { .becomes($0) } ?? .goes
+    }
+
+    /// Writes the file up to the end of the image; answers where the index of further images begins.
+    @discardableResult
+    private func write(_ body: Body, _ index: Index, to output: inout JPEGOutput) throws(CoderError) -> Int {
+        var base = 0
+        var insertions = edit.insertions[...]
+        var isCopied = false
+        if case .source = body { isCopied = true }
+        // What is compressed anew has its own scans, so metadata between the old ones goes before them.
+        let hasLateIndex = survey.multiPicture.map { $0.bytes.lowerBound > survey.scans } ?? false
+        let readsScans = survey.hasLateMetadata && (!isCopied || edit.removesSegments || hasLateIndex)
+        var walk = JPEGWalk(source, session.host, at: JPEGBody.head)
+        try output.copy(0..<JPEGBody.head, of: source)
+        walking: while true {
+            while let next = insertions.first, next.place <= walk.offset {
+                try output.write(next.bytes)
+                insertions.removeFirst()
+            }
+            if walk.offset >= survey.scans, !readsScans { break }
+            switch try walk.next() {
+            case .end:
+                break walking
+            case .bytes(let range):
+                if isCopied { try output.copy(range, of: source) }
+            case .segment(let segment):
+                if segment.bytes.lowerBound == survey.multiPicture?.bytes.lowerBound { base = output.count }
+                let content = try JPEGContent(segment, source)
+                if !segment.isMetadata, !isCopied { continue }
+                switch try fate(of: segment, content, index) {
+                case .stays: try output.copy(segment.bytes, of: source)
+                case .becomes(let bytes): try output.write(bytes)
+                case .goes: break
+                }
+            }
+        }
+        switch body {
+        case .source: try output.copy((readsScans ? survey.end - 2 : walk.offset)..<survey.end, of: source)
+        case .new(let new): for chunk in new.chunks { try output.write(chunk) }
+        case .compressing(let transcoder): try compress(transcoder, to: output)
+        }
+        return base
+    }
+
+    private func fate(
+        of segment: JPEGSegment, _ content: JPEGContent, _ index: Index
+    ) throws(CoderError) -> JPEGEdit.Fate {
+        let isFirst = segment.bytes.lowerBound == survey.multiPicture?.bytes.lowerBound
+        return switch (content, index) {
+        case (.multiPicture, .becomes(let bytes)) where isFirst: .becomes(bytes)
+        case (.multiPicture, .goes), (.multiPicture, .becomes): .goes
+        default: try edit.fate(of: segment, content)
+        }
+    }
+
+    private func compress(_ transcoder: JPEGTranscoder, to output: JPEGOutput) throws(CoderError) {
+        var output = output
+        var skipped = 0
+        try transcoder.write(.asItIs) { (bytes) throws(CoderError) in
+            let new = bytes.dropFirst(JPEGBody.head - skipped)
+            skipped += bytes.count - new.count
+            try output.write(Array(new))
+        }
+    }
+
+    // MARK: Behind the image
+
+    private func warn(of ranges: [Range<Int>], _ fate: String) {
+        let count = ranges.reduce(0) { $0 + $1.count }
+        if count > 0 { session.host.warn("\(count) bytes behind the image \(fate)") }
+    }
+
+    /// What is left of a range.
+    private static func parts(of whole: Range<Int>, without holes: [Range<Int>]) -> [Range<Int>] {
+        var parts: [Range<Int>] = []
+        var start = whole.lowerBound
+        for hole in holes.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if hole.lowerBound > start { parts.append(start..<hole.lowerBound) }
+            start = max(start, hole.upperBound)
+        }
+        if start < whole.upperBound { parts.append(start..<whole.upperBound) }
+        return parts
+    }
+}

@@ -1,0 +1,72 @@
+import CoderPluginKit
+import ImageModel
+
+/// The part of an image that a rewrite keeps, and how it turns that part.
+///
+///     blocks   |0      |8      |16  |20        Only the last block across may be partial.
+///     asked      3............15               kept 0 ..< 15: the left edge moves to an edge of blocks
+///     mirrored   3............15               kept 3 ..< 16: the right edge becomes the left one, so it moves
+///     mirrored               15.....20         kept 15 ..< 16: behind 16 there is no edge of blocks to begin at
+struct JPEGCut {
+    /// In pixels before the transform.
+    let kept: PixelRect
+    let isMirrored: Bool
+    let isFlipped: Bool
+    let isTransposed: Bool
+
+    /// The cut that keeps what was asked for, and no more than that and the rest of the blocks at two edges.
+    ///
+    /// - Parameter unit: pixels between two edges where every component has edges of blocks.
+    /// - Throws: `.invalidArgument` for a crop outside of the image; `.refused` where nothing would be left, or less or
+    ///   more than was asked for and the request wants exactly that.
+    init(_ request: RewriteRequest, of size: PixelSize, unit: PixelSize) throws(CoderError) {
+        let asked = request.crop ?? PixelRect(size)
+        guard asked.x >= 0, asked.y >= 0, !asked.isEmpty, asked.width <= size.width, asked.height <= size.height,
+            asked.x <= size.width - asked.width, asked.y <= size.height - asked.height
+        else {
+            throw .invalidArgument(
+                "the crop \(asked) is not within the image of \(size) pixels", hint: "choose a rectangle inside")
+        }
+        let corner = request.transform.source(x: 0, y: 0, in: PixelSize(2, 2))
+        (isMirrored, isFlipped, isTransposed) = (corner.x == 1, corner.y == 1, request.transform.swapsSides)
+        let columns = Self.kept(
+            asked.x..<asked.x + asked.width, of: size.width, unit: unit.width, isReversed: isMirrored)
+        let rows = Self.kept(
+            asked.y..<asked.y + asked.height, of: size.height, unit: unit.height, isReversed: isFlipped)
+        kept = PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
+        if kept.isEmpty {
+            throw Self.refusal("the transform \(request.transform) leaves nothing of \(asked)", unit)
+        }
+        if request.isPerfect, kept != asked {
+            throw Self.refusal(
+                "of \(asked) the rewrite would keep \(kept): \(Self.difference(asked, kept))", unit)
+        }
+    }
+
+    private static func kept(_ asked: Range<Int>, of length: Int, unit: Int, isReversed: Bool) -> Range<Int> {
+        if !isReversed { return asked.lowerBound / unit * unit..<asked.upperBound }
+        let whole = length / unit * unit
+        let end = min((asked.upperBound + unit - 1) / unit * unit, whole)
+        return min(asked.lowerBound, end)..<end
+    }
+
+    /// What is lost and gained at the edges.
+    private static func difference(_ asked: PixelRect, _ kept: PixelRect) -> String {
+        let inside = asked.intersection(kept)
+        var parts: [String] = []
+        if inside.size != asked.size {
+            parts.append(
+                "\(asked.width - inside.width) columns and \(asked.height - inside.height) rows would be lost")
+        }
+        if inside.size != kept.size {
+            parts.append("\(kept.width - inside.width) columns and \(kept.height - inside.height) rows would be added")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func refusal(_ reason: String, _ unit: PixelSize) -> CoderError {
+        var error = CoderError.refused(reason)
+        error.hint = "this JPEG can be cut without loss at multiples of \(unit) pixels only"
+        return error
+    }
+}

@@ -1,0 +1,168 @@
+import CoderPluginKit
+import ImageModel
+
+/// What a rewrite does to the metadata of a file.
+struct JPEGEdit {
+    /// What becomes of a segment.
+    enum Fate {
+        case stays
+        case goes
+        case becomes([UInt8])
+    }
+
+    /// New segments and where in the source they go, from front to back.
+    private(set) var insertions: [(place: Int, rank: Int, bytes: [UInt8])] = []
+    /// Kinds whose segments go, each with what is written instead, if anything.
+    private var gone: Set<MetadataBlob.Kind>
+    /// Whether the segments of an extended packet go even where the packet itself stays.
+    private var replacesExtension = false
+    /// The extension that the packet of the new file announces, where that packet is a new one.
+    private var announced: [UInt8]?
+    /// What the rewrite does to the pixels.
+    private let turns: Bool
+    private let isTransposed: Bool
+    private let source: JPEGSource
+
+    /// Plans the changes that a request asks for.
+    ///
+    /// - Parameter cut: nil where every pixel stays where it is.
+    /// - Throws: `.refused` for what the format has no place for, `.invalidArgument` for two blobs of one kind.
+    init(
+        _ request: RewriteRequest, _ survey: JPEGSurvey, cut: JPEGCut?, _ source: JPEGSource, _ session: RewriteSession
+    ) throws(CoderError) {
+        self.source = source
+        turns = cut != nil
+        isTransposed = cut?.isTransposed ?? false
+        gone = request.removed
+        try Self.check(request.replaced)
+        for blob in request.replaced {
+            switch blob.kind {
+            case .exif: insert(try JPEGBlobs.exif(blob.bytes), rank: 1, survey)
+            case .xmp:
+                announced = ExtendedXMP.name(in: blob.bytes)
+                insert(try JPEGBlobs.xmp(blob.bytes), rank: 2, survey)
+            case .icc: insert(try JPEGBlobs.icc(blob.bytes), rank: 4, survey)
+            case .text: insert(try JPEGBlobs.comment(blob.bytes), rank: 7, survey)
+            case .iptc, .raw: break
+            }
+        }
+        if turns, survey.hasThumbnail { session.host.warn("the JFIF thumbnail is dropped: \(Self.reason)") }
+        try replaceExtension(request, survey, session)
+        try editResources(request, survey, session)
+        for blob in request.replaced where blob.kind != .raw { gone.insert(blob.kind) }
+        insertions.sort { ($0.place, $0.rank) < ($1.place, $1.rank) }
+    }
+
+    /// The fate of a metadata segment.
+    func fate(of segment: JPEGSegment, _ content: JPEGContent) throws(CoderError) -> Fate {
+        switch content {
+        case .structure, .adobe: return .stays
+        case .jfif: return turns ? try turned(segment) : .stays
+        case .jfifExtension where turns: return .goes
+        case .xmpExtension:
+            if replacesExtension { return .goes }
+            if !gone.contains(.xmp) { return .stays }
+            // A packet that was edited goes on announcing the extension that stands in the source.
+            guard let announced else { return .goes }
+            let name = segment.body.dropFirst(JPEGContent.Name.xmpExtension.count)
+            return try source.begins(name, with: announced) ? .stays : .goes
+        default: return content.kind.map(gone.contains) == true ? .goes : .stays
+        }
+    }
+
+    /// Whether any of the segments behind the first scan may have to go.
+    var removesSegments: Bool { !gone.isEmpty || replacesExtension }
+
+    /// Whether what has no kind of its own goes.
+    var removesRest: Bool { gone.contains(.raw) }
+
+    /// Why thumbnails go.
+    private static let reason = "it shows the image before the change"
+
+    // MARK: Planning
+
+    private static func check(_ blobs: [MetadataBlob]) throws(CoderError) {
+        for (index, blob) in blobs.enumerated() {
+            if blob.bytes.isEmpty {
+                throw .invalidArgument("a blob of \(blob.kind) is empty", hint: "name its kind among those to remove")
+            }
+            switch blob.kind {
+            case .raw where blob.key != ExtendedXMP.key:
+                throw .refused("a JPEG has no place for raw metadata with the key \(blob.key ?? "(none)")")
+            case .text where blob.key.map { $0.lowercased() != "comment" } == true:
+                throw .refused("a JPEG has no place for text with the key \(blob.key ?? "")")
+            case .text: break
+            default:
+                if blobs[..<index].contains(where: { $0.kind == blob.kind }) {
+                    throw .invalidArgument("there are two blobs of \(blob.kind)")
+                }
+            }
+        }
+    }
+
+    /// Puts segments where the first of their rank stands, or behind the last of the ranks before it.
+    private mutating func insert(_ bytes: [UInt8], rank: Int, _ survey: JPEGSurvey) {
+        let place = survey.first[rank] ?? survey.last[...rank].max() ?? 2
+        insertions.append((place, rank, bytes))
+    }
+
+    private mutating func replaceExtension(
+        _ request: RewriteRequest, _ survey: JPEGSurvey, _ session: RewriteSession
+    ) throws(CoderError) {
+        guard let blob = request.replaced.first(where: { $0.kind == .raw }) else { return }
+        var name = announced
+        if !request.replaced.contains(where: { $0.kind == .xmp }), !request.removed.contains(.xmp),
+            let packet = survey.packet
+        {
+            name = ExtendedXMP.name(in: try source.bytes(packet))
+        }
+        guard let name else { throw .refused("no XMP packet announces the extended one") }
+        insert(try JPEGBlobs.xmpExtension(blob.bytes, named: name), rank: 3, survey)
+        replacesExtension = true
+    }
+
+    /// Changes the Photoshop resources that hold the IPTC record, and drops a thumbnail that shows another image.
+    private mutating func editResources(
+        _ request: RewriteRequest, _ survey: JPEGSurvey, _ session: RewriteSession
+    ) throws(CoderError) {
+        let record = request.replaced.first { $0.kind == .iptc }
+        let stays = !request.removed.contains(.iptc) && !survey.resources.isEmpty
+        guard record != nil || stays && turns else { return }
+        var resources = PhotoshopResources([])
+        if stays { resources = PhotoshopResources(try join(survey.resources, session.limits)) }
+        guard var resources else {
+            if record == nil { return session.host.warn("the Photoshop resources are damaged and stay as they are") }
+            throw .refused("the Photoshop resources that hold the IPTC record are damaged")
+        }
+        let hadThumbnail = turns && resources.removeThumbnails()
+        if hadThumbnail { session.host.warn("the Photoshop thumbnail is dropped: \(Self.reason)") }
+        if let record { resources.replaceIPTC(with: record.bytes) }
+        if record == nil, !hadThumbnail { return }
+        insert(JPEGBlobs.resources(resources.bytes), rank: 6, survey)
+        gone.insert(.iptc)
+    }
+
+    private func join(_ parts: [Range<Int>], _ limits: DecodeLimits) throws(CoderError) -> [UInt8] {
+        let total = parts.reduce(0) { $0 + $1.count }
+        if limits.maxMetadataBytes > 0, total > limits.maxMetadataBytes {
+            throw .limit("metadata", allowed: limits.maxMetadataBytes, requested: total)
+        }
+        var joined: [UInt8] = []
+        for part in parts { joined += try source.bytes(part) }
+        return joined
+    }
+
+    /// The JFIF segment without a thumbnail, and with its two densities exchanged where the sides are.
+    ///
+    ///     "JFIF\0" | version 2 | unit 1 | across 2 | down 2 | thumbnail: width 1, height 1, RGB …
+    ///
+    /// - Source: JFIF 1.02.
+    private func turned(_ segment: JPEGSegment) throws(CoderError) -> Fate {
+        guard segment.body.count >= 14 else { return .stays }
+        var body = try source.bytes(segment.body.prefix(14))
+        if isTransposed { body.replaceSubrange(8..<12, with: [body[10], body[11], body[8], body[9]]) }
+        body[12] = 0
+        body[13] = 0
+        return .becomes(JPEGSegment.make(segment.marker, body))
+    }
+}

@@ -1,0 +1,61 @@
+/// The image resources of Photoshop, which hold the IPTC record.
+///
+///     "8BIM" | id 2 | name: length 1, text, padded to even | size 4 | data, padded to even
+///
+/// - Source: Adobe Photoshop File Formats Specification, "Image Resource Blocks".
+struct PhotoshopResources {
+    private struct Resource {
+        var id: Int
+        /// All of it.
+        var bytes: [UInt8]
+    }
+
+    private var resources: [Resource] = []
+
+    private static let signature = Array("8BIM".utf8)
+    private static let iptc = 0x0404
+    /// Thumbnails of Photoshop 4, and of 5 and later.
+    private static let thumbnails = [0x0409, 0x040C]
+
+    /// The resources of all segments joined; nil where they do not fit together.
+    init?(_ bytes: [UInt8]) {
+        var offset = 0
+        while offset < bytes.count {
+            guard bytes.count - offset >= 12 else {
+                // Writers pad what they write.
+                if bytes[offset...].allSatisfy({ $0 == 0 }) { return }
+                return nil
+            }
+            let id = Int(bytes[offset + 4]) << 8 | Int(bytes[offset + 5])
+            let sizeAt = offset + 6 + (1 + Int(bytes[offset + 6]) + 1) & ~1
+            guard bytes[offset..<offset + 4].elementsEqual(Self.signature), sizeAt + 4 <= bytes.count
+            else { return nil }
+            let size = bytes[sizeAt..<sizeAt + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard size <= bytes.count - sizeAt - 4 else { return nil }
+            // The last one may end without its padding.
+            let end = min(bytes.count, sizeAt + 4 + (size + 1) & ~1)
+            resources.append(Resource(id: id, bytes: Array(bytes[offset..<end])))
+            if (end - offset) % 2 == 1 { resources[resources.count - 1].bytes.append(0) }
+            offset = end
+        }
+    }
+
+    /// Puts a record where the old one was, or behind the others.
+    mutating func replaceIPTC(with record: [UInt8]) {
+        let size = (0..<4).map { UInt8(truncatingIfNeeded: record.count >> (24 - 8 * $0)) }
+        let head = Self.signature + [UInt8(Self.iptc >> 8), UInt8(Self.iptc & 0xFF), 0, 0] + size
+        let new = Resource(id: Self.iptc, bytes: head + record + (record.count % 2 == 1 ? [0] : []))
+        let place = resources.firstIndex { $0.id == Self.iptc } ?? resources.count
+        resources.removeAll { $0.id == Self.iptc }
+        resources.insert(new, at: place)
+    }
+
+    /// Removes the thumbnails; answers whether there were any.
+    mutating func removeThumbnails() -> Bool {
+        let count = resources.count
+        resources.removeAll { Self.thumbnails.contains($0.id) }
+        return resources.count < count
+    }
+
+    var bytes: [UInt8] { resources.flatMap(\.bytes) }
+}

@@ -1,0 +1,101 @@
+internal import CoderPluginKit
+internal import ImageModel
+internal import PNGShim
+
+/// Turns stored rows into the shortest zlib stream that some effort finds.
+@safe final class RowShrinker {
+    /// How the filter of a row is chosen.
+    enum Strategy: UInt8, CaseIterable {
+        case none = 0, sub, up, average, paeth
+        /// The smallest sum of absolute differences.
+        case size
+        /// The fewest bits for the bytes of the row by themselves.
+        case entropy
+        /// The fewest different pairs of bytes.
+        case pairs
+        /// The fewest bits after the rows above.
+        case history
+        /// The fewest bits for pairs of bytes; slow.
+        case context
+    }
+
+    /// What is compressed, and how hard.
+    struct Task: Hashable {
+        /// Of the longest row, without a filter byte.
+        var rowBytes: Int
+        /// Bytes of all rows, each with its filter byte.
+        var total: Int
+        /// Bytes from a sample to the same one of the next pixel.
+        var step: Int
+        var strategy: Strategy
+        /// 1 … 12.
+        var level: Int
+        /// Whether only the length is wanted, and about.
+        var isTrial = false
+
+        /// Bytes that a shrinker takes for it, its output aside.
+        var memory: Int {
+            var raw = raw
+            return unsafe Int(clamping: pngshim_shrinker_memory(&raw))
+        }
+
+        fileprivate var raw: pngshim_shrinking {
+            pngshim_shrinking(
+                row_bytes: UInt64(rowBytes), total: UInt64(total), step: UInt32(step), strategy: strategy.rawValue,
+                level: UInt8(level), measured: isTrial ? 1 : 0)
+        }
+    }
+
+    private let shrinker: OpaquePointer
+
+    init() throws(CoderError) {
+        var opened: OpaquePointer?
+        guard unsafe pngshim_shrinker_open(&opened) == PNGSHIM_OK, let opened = unsafe opened else {
+            throw Self.noMemory
+        }
+        unsafe shrinker = opened
+    }
+
+    deinit { unsafe pngshim_shrinker_close(shrinker) }
+
+    func start(_ task: Task) throws(CoderError) {
+        var raw = task.raw
+        try check(unsafe pngshim_shrinker_start(shrinker, &raw))
+    }
+
+    /// Begins rows that do not follow those so far: the row above is none.
+    func beginPart(rowBytes: Int) throws(CoderError) {
+        try check(unsafe pngshim_shrinker_pass(shrinker, UInt64(rowBytes)))
+    }
+
+    /// Adds some of the rows, which stand one behind the other.
+    func push(_ rows: borrowing StoredRows, _ range: Range<Int>) throws(CoderError) {
+        try check(
+            unsafe rows.withRows(range) { bytes in
+                unsafe pngshim_shrinker_push(shrinker, bytes, UInt32(range.count))
+            })
+    }
+
+    func finish() throws(CoderError) { try check(unsafe pngshim_shrinker_end(shrinker)) }
+
+    /// Bytes of the stream so far.
+    var length: Int { Int(clamping: unsafe pngshim_shrinker_length(shrinker)) }
+
+    /// Copies the stream.
+    func take() -> [UInt8] {
+        var bytes: UnsafePointer<UInt8>?
+        var count: UInt64 = 0
+        unsafe pngshim_shrinker_take(shrinker, &bytes, &count)
+        return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
+
+    private static var noMemory: CoderError { CoderError(.outOfMemory, "there is no memory for the compressor") }
+
+    private func check(_ status: Int32) throws(CoderError) {
+        switch status {
+        case PNGSHIM_OK: return
+        case PNGSHIM_NO_MEMORY: throw Self.noMemory
+        default: throw CoderError(.pluginFault, "the compressor failed", domain: "libdeflate")
+        }
+    }
+}

@@ -1,0 +1,25 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Memory that is reported to the host as long as the object lives.
+final class MemoryReservation {
+    private let host: HostServices
+    private var bytes = 0
+
+    init(_ host: HostServices) { self.host = host }
+
+    deinit { if bytes > 0 { try? host.reserve(bytes: -bytes) } }
+
+    /// Reports more.
+    ///
+    /// - Throws: `.limitExceeded`.
+    func add(_ count: Int) throws(CoderError) {
+        try host.reserve(bytes: count)
+        bytes += count
+    }
+
+    /// Reports what is missing up to a total.
+    ///
+    /// - Throws: `.limitExceeded`.
+    func grow(to total: Int) throws(CoderError) { if total > bytes { try add(total - bytes) } }
+}

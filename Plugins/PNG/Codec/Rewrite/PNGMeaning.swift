@@ -1,0 +1,67 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// What kinds of metadata a chunk holds.
+///
+/// | kind | chunks |
+/// |---|---|
+/// | exif | eXIf, text with the keyword "Raw profile type exif" or "… APP1" |
+/// | xmp | text with the keyword "XML:com.adobe.xmp" or "Raw profile type xmp" |
+/// | icc | iCCP, text with the keyword "Raw profile type icc" or "… icm" |
+/// | iptc | text with the keyword "Raw profile type iptc" or "… 8bim" |
+/// | text | tEXt, zTXt, iTXt, raw profiles among them, but not the packet of XMP in iTXt |
+/// | raw | every other ancillary chunk, unless ``PNGMeaning/concernsLook(_:)`` |
+struct PNGMeaning: Equatable {
+    var kinds: Set<MetadataBlob.Kind> = []
+    /// The keyword of a text, or the name of another chunk.
+    var key: String?
+
+    /// Bytes of the longest keyword (PNG 3rd edition, 11.3.3.1).
+    private static let longestKeyword = 79
+    private static let rawProfile = "Raw profile type "
+    private static let rawKinds: [String: MetadataBlob.Kind] = [
+        "exif": .exif, "app1": .exif, "xmp": .xmp, "icc": .icc, "icm": .icc, "iptc": .iptc, "8bim": .iptc,
+    ]
+
+    /// Reads the name and the keyword; the whole chunk must be there.
+    init(of chunk: PNGChunk, in source: ByteSource) {
+        switch chunk.kind {
+        case .eXIf: kinds = [.exif]
+        case .iCCP: kinds = [.icc]
+        case .tEXt, .zTXt, .iTXt:
+            let head = source.bytes(chunk.data.prefix(Self.longestKeyword + 1))
+            let keyword = latin1(Array(head.prefix { $0 != 0 }))
+            key = keyword
+            kinds = Self.kinds(of: keyword, isInternational: chunk.kind == .iTXt)
+        case let kind where kind.isAncillary && !Self.concernsLook(kind):
+            kinds = [.raw]
+            key = kind.name
+        default: break
+        }
+    }
+
+    /// Whether pixels would look different without a chunk, or be shown at another time.
+    static func concernsLook(_ kind: PNGChunk.Kind) -> Bool {
+        switch kind {
+        case .tRNS, .gAMA, .cHRM, .sRGB, .cICP, .mDCV, .cLLI, .sBIT, .bKGD, .pHYs, .acTL, .fcTL, .fdAT: true
+        // The names that the last two of color had in drafts.
+        default: kind.name == "mDCv" || kind.name == "cLLi"
+        }
+    }
+
+    private static func kinds(of keyword: String, isInternational: Bool) -> Set<MetadataBlob.Kind> {
+        if keyword == PNGMetadata.xmpKeyword { return isInternational ? [.xmp] : [.xmp, .text] }
+        guard keyword.hasPrefix(rawProfile),
+            let kind = rawKinds[keyword.dropFirst(rawProfile.count).lowercased()]
+        else { return [.text] }
+        return [kind, .text]
+    }
+
+    /// Whether a blob takes the place of the chunk.
+    func isReplaced(by blob: MetadataBlob) -> Bool {
+        switch blob.kind {
+        case .text, .raw: kinds.contains(blob.kind) && key == blob.key
+        default: kinds.contains(blob.kind)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import CoderPluginKit
+import ImageModel
+import JPEGCodec
+import TestSupport
+import Testing
+
+private let second = Sampling.gray.image(8, 8, seed: 2).file
+private let third = Sampling.gray.image(16, 8, seed: 3).file
+private let comment = JPEGSegments.comment("a comment that goes")
+
+/// A file with an index of two further images, and where the index stands.
+private func album(
+    _ head: [UInt8], _ tail: [UInt8] = [], isBigEndian: Bool = true, padding: Int = 0, end: [UInt8] = [],
+    shift: Int = 0
+) -> [UInt8] {
+    var image = Sampling.full.image(48, 32)
+    func segments(_ first: Int, _ offsets: [Int]) -> [UInt8] {
+        let entries = [(first, 0), (second.count, offsets[0]), (third.count, offsets[1])]
+        return head + JPEGSegments.multiPicture(entries, isBigEndian: isBigEndian) + tail
+    }
+    image.segments = segments(0, [0, 0])
+    let size = image.file.count
+    let base = 2 + head.count + 8
+    let first = size + padding - base + shift
+    image.segments = segments(size + padding, [first, first + second.count])
+    image.trailer = [UInt8](repeating: 0, count: padding) + second + third + end
+    return image.file
+}
+
+/// The images that an index names, read by the rules of the index.
+private func images(in bytes: [UInt8]) -> [[UInt8]]? {
+    let name = Array("MPF\0".utf8)
+    guard let found = bytes.indices.first(where: { bytes[$0...].starts(with: name) }) else { return nil }
+    let base = found + 4
+    let isBigEndian = bytes[base] == 0x4D
+    func number(_ at: Int, _ count: Int) -> Int {
+        let part = bytes[at..<at + count]
+        return (isBigEndian ? Array(part) : part.reversed()).reduce(0) { $0 << 8 | Int($1) }
+    }
+    let list = base + number(base + 8 + 2 + 2 * 12 + 8, 4)
+    return (0..<3).map { entry in
+        let start = entry == 0 ? 0 : base + number(list + entry * 16 + 8, 4)
+        return Array(bytes[start..<start + number(list + entry * 16 + 4, 4)])
+    }
+}
+
+@Suite struct `JPEG rewriting of what stands behind the image` {
+    private static let motion = Array("bytes of a film".utf8)
+
+    private func withTrailer(_ segments: [UInt8] = comment) -> [UInt8] {
+        var image = Sampling.full.image(48, 32)
+        image.segments = segments
+        image.trailer = Self.motion
+        return image.file
+    }
+
+    @Test(arguments: [
+        RewriteRequest(removed: [.text]), RewriteRequest(transform: .right), RewriteRequest(optimizes: true),
+    ])
+    func `keeps it`(request: RewriteRequest) throws {
+        let result = try rewrite(withTrailer(), request)
+
+        #expect(Array(result.bytes.suffix(Self.motion.count + 2)) == [0xFF, 0xD9] + Self.motion)
+        #expect(result.warnings.contains { $0.contains("stay") } == (request.transform != .up))
+    }
+
+    @Test func `drops it with everything that has no kind, and tells`() throws {
+        let result = try rewrite(withTrailer(), RewriteRequest(removed: [.raw, .text]))
+
+        #expect(result.bytes == Array(withTrailer([]).dropLast(Self.motion.count)))
+        #expect(result.warnings.contains { $0.contains("\(Self.motion.count) bytes") })
+    }
+
+    @Test(arguments: [true, false], [0, 5])
+    func `keeps an index of further images right`(isBigEndian: Bool, padding: Int) throws {
+        let exif = MetadataBlob(.exif, [0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0])
+        let requests = [
+            RewriteRequest(), RewriteRequest(removed: [.text]), RewriteRequest(replaced: [exif]),
+            RewriteRequest(removed: [.text], replaced: [exif], optimizes: true),
+            RewriteRequest(replaced: [MetadataBlob(.text, Array("longer than the other comment was".utf8))]),
+        ]
+        for (head, tail) in [(comment, []), ([], comment), ([], [])] {
+            let source = album(head, tail, isBigEndian: isBigEndian, padding: padding, end: [1, 2, 3])
+            for request in requests {
+                let result = try rewrite(source, request)
+                let found = try #require(images(in: result.bytes))
+
+                #expect(found[1] == second && found[2] == third)
+                #expect(found[0].count == result.bytes.count - second.count - third.count - 3)
+                #expect(Array(found[0].suffix(2 + padding)) == [0xFF, 0xD9] + [UInt8](repeating: 0, count: padding))
+                #expect(result.warnings.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        RewriteRequest(transform: .down), RewriteRequest(crop: PixelRect(x: 8, y: 8, width: 8, height: 8)),
+        RewriteRequest(transform: .right, optimizes: true),
+    ])
+    func `drops further images that show the first as it was`(request: RewriteRequest) throws {
+        let result = try rewrite(album(comment, end: Self.motion), request)
+
+        #expect(images(in: result.bytes) == nil)
+        #expect(Array(result.bytes.suffix(Self.motion.count + 2)) == [0xFF, 0xD9] + Self.motion)
+        #expect(result.warnings.contains { $0.contains("\(second.count + third.count) bytes") })
+    }
+
+    @Test func `drops a damaged index where its offsets would change`() throws {
+        for shift in [1, -20, 1 << 20] {
+            let source = album([], comment, shift: shift)
+
+            #expect(try rewrite(source, RewriteRequest(removed: [.exif])).bytes == source)
+            let result = try rewrite(source, RewriteRequest(removed: [.text]))
+            #expect(!result.bytes.indices.contains { result.bytes[$0...].starts(with: Array("MPF\0".utf8)) })
+            #expect(Array(result.bytes.suffix(second.count + third.count)) == second + third)
+            #expect(result.warnings.contains { $0.contains("index of further images is dropped") })
+        }
+    }
+
+    @Test func `takes the index away together with the images`() throws {
+        let result = try rewrite(album(comment), RewriteRequest(removed: [.raw]))
+
+        var alone = Sampling.full.image(48, 32)
+        alone.segments = comment
+        #expect(result.bytes == alone.file)
+        #expect(!result.warnings.isEmpty)
+    }
+}
