@@ -27,18 +27,25 @@ import Testing
     private func file(_ kind: Character, _ width: UInt32, _ height: UInt32, text: String = "", name: String = "a.frm")
         -> ImageSource
     {
-        let numbers = [width, height].flatMap { number in [24, 16, 8, 0].map { UInt8(number >> UInt32($0) & 255) } }
+        var numbers: [UInt8] = []
+        for number in [width, height] {
+            for shift in [24, 16, 8, 0] as [UInt32] { numbers.append(UInt8(truncatingIfNeeded: number >> shift)) }
+        }
         return ImageSource(
             Array("FRM1".utf8) + numbers + Array("\(kind)".utf8) + Array(text.utf8), name: name)
     }
 
     /// The pixels that the formula gives a part of an image.
     private func formula(_ rect: PixelRect, item: Int = 0) -> [UInt8] {
-        rect.rows.flatMap { y in
-            (rect.x..<rect.x + rect.width).flatMap { x in
-                [7 * x + 13 * y + item, 3 * x, 5 * y].map { UInt8(truncatingIfNeeded: $0) }
+        var bytes: [UInt8] = []
+        for y in rect.y..<rect.y + rect.height {
+            for x in rect.x..<rect.x + rect.width {
+                bytes.append(UInt8(truncatingIfNeeded: 7 * x + 13 * y + item))
+                bytes.append(UInt8(truncatingIfNeeded: 3 * x))
+                bytes.append(UInt8(truncatingIfNeeded: 5 * y))
             }
         }
+        return bytes
     }
 
     private func decode(_ source: ImageSource, _ host: CoderHost, _ change: (inout DecodeOptions) -> Void = { _ in })
@@ -213,7 +220,7 @@ import Testing
 
     @Test(arguments: policies.indices) func `packs a stream of another format and gives it back`(policy: Int) throws {
         let original = ImageSource(Array("any stream of bytes".utf8))
-        let coder = try #require(host(policy).manager.coders.first).coder
+        let coder = try #require(try host(policy).manager.order(for: "frm").first).coder
         let (packed, back) = (MemorySink(limits: .default), MemorySink(limits: .default))
 
         try coder.transcode(original, to: packed, .pack, "any", SessionContext())

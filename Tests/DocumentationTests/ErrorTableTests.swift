@@ -8,14 +8,15 @@ import Testing
 
 @Suite struct `The table of errors` {
     private static let codes: [CoderError.Code] = [
-        .unrecognizedFormat, .noCoder, .notMine, .corrupt, .truncated, .needsInput, .unsupportedFeature, .limitExceeded,
+        .unrecognizedFormat, .noCoder, .notMine, .corrupt, .truncated, .needsInput, .unsupportedFeature, .refused,
+        .limitExceeded,
         .invalidArgument, .misuse, .cancelled, .deadlineExceeded, .outOfMemory, .inputOutput, .notFound, .cannotCreate,
         .pluginRefused, .pluginFault, .pluginCrashed, .isolationUnavailable, .invalidURL, .transferFailed,
         .badStatus, .badContentType, .badResponse, .addressDenied, .failedBefore,
     ]
 
     private static let statuses: [String: cpi_status] = [
-        "CPI_NOT_MINE": CPI_NOT_MINE, "CPI_UNSUPPORTED": CPI_UNSUPPORTED, "CPI_CORRUPT": CPI_CORRUPT,
+        "CPI_NOT_MINE": CPI_NOT_MINE, "CPI_UNSUPPORTED": CPI_UNSUPPORTED, "CPI_REFUSED": CPI_REFUSED, "CPI_CORRUPT": CPI_CORRUPT,
         "CPI_TRUNCATED": CPI_TRUNCATED, "CPI_NEED_INPUT": CPI_NEED_INPUT, "CPI_LIMIT": CPI_LIMIT,
         "CPI_INVALID_ARGUMENT": CPI_INVALID_ARGUMENT, "CPI_CANCELLED": CPI_CANCELLED, "CPI_DEADLINE": CPI_DEADLINE,
         "CPI_NO_MEMORY": CPI_NO_MEMORY, "CPI_IO": CPI_IO, "CPI_MISUSE": CPI_MISUSE, "CPI_INTERNAL": CPI_INTERNAL,

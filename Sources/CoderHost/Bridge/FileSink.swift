@@ -32,7 +32,8 @@ public final class FileSink: OutputSink {
     private let place: Place
     private let file: File
     private let maxBytes: Int
-    private var written = 0
+    /// Bytes that were written so far.
+    public private(set) var written = 0
     private var isCommitted = false
 
     /// Opens the output.

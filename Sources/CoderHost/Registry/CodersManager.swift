@@ -11,7 +11,7 @@ import Synchronization
 public final class CodersManager: Sendable {
     private let added = Mutex<[any ImageCoder]>([])
     let registry: CoderRegistry
-    private let configuration: HostConfiguration
+    let configuration: HostConfiguration
     /// What a session may cost where nobody says otherwise.
     public var limits: DecodeLimits { configuration.limits }
 

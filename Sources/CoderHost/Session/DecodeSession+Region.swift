@@ -1,4 +1,4 @@
-public import ImageModel
+import ImageModel
 import ImageProcessing
 
 extension DecodeSession {

@@ -74,7 +74,7 @@ enum RewriteCommand: Command {
         defer { if !isWritten { outputs.release(path) } }
         let sink = try FileSink(path: path, over: target.replacement, limits: limits)
         let report = try host.manager.rewrite(source, to: sink, options)
-        let bytes = sink.count
+        let bytes = sink.written
         try sink.commit()
         isWritten = true
         outputs.note(path, from: file)

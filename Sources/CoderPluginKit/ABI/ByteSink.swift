@@ -15,7 +15,7 @@ public import ImageModel
     /// - Throws: `.misuse`.
     @unsafe
     init(_ sink: UnsafePointer<cpi_sink>) throws(CoderError) {
-        let raw = unsafe try copyIn(sink, least: FirstSize.sink)
+        _ = unsafe try copyIn(sink, least: FirstSize.sink)
         unsafe self.sink = sink
     }
 

@@ -26,7 +26,7 @@ internal import ImageModel
     /// The copy behind the blob that was handed out last.
     private var blobMemory: UnsafeMutableBufferPointer<UInt8>?
     /// The strings of the item that was described last.
-    private var itemStrings: [UnsafeMutablePointer<CChar>] = []
+    private var itemStrings: [UnsafeMutablePointer<CChar>] = unsafe []
 
     init(_ coder: Coder, options: CoderOptions, limits: DecodeLimits, host: HostServices) {
         self.coder = coder

@@ -29,7 +29,7 @@ public import ImageModel
     /// - Throws: `.misuse`.
     @unsafe
     init(_ services: UnsafePointer<cpi_services>, memory: Int = 0) throws(CoderError) {
-        let raw = unsafe try copyIn(services, least: FirstSize.services)
+        _ = unsafe try copyIn(services, least: FirstSize.services)
         unsafe self.services = services
         account = Account(allowed: memory)
     }

@@ -71,7 +71,7 @@ package struct CommandSpecification {
         OptionSpecification(
             "--limits", value: "SPEC",
             help:
-                "default, strict or off; then name=N,… (k, M, G, T): side pixels frames total input output memory metadata "
+                "default, strict or off; then name=N,… (k, M, G, T): side pixels source-pixels frames total input output memory metadata "
                 + "all-metadata ratio scans nesting threads time (default: default)"),
         OptionSpecification(
             "--isolation", value: "MODE",

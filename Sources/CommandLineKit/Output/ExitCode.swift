@@ -24,7 +24,7 @@ package enum ExitCode: Int32 {
         self =
             switch code {
             case .unrecognizedFormat, .corrupt, .truncated, .needsInput, .notMine: .data
-            case .noCoder, .unsupportedFeature, .pluginRefused, .isolationUnavailable, .failedBefore, .badStatus:
+            case .noCoder, .unsupportedFeature, .refused, .pluginRefused, .isolationUnavailable, .failedBefore, .badStatus:
                 .unavailable
             case .limitExceeded, .addressDenied: .refused
             case .invalidArgument, .invalidURL: .usage
