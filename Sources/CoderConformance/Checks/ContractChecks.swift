@@ -7,7 +7,7 @@ enum ContractChecks {
     private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
 
     static let statuses = Check(
-        "contract.statuses", "each call answers only statuses that the header lists for it", needs: ["lifecycle.load"]
+        "contract.statuses", "each call answers only statuses that the header lists for it", needs: ["lifecycle.decode"]
     ) { workshop throws(Stop) in
         func judge(_ coder: Subject.Coder, _ illegal: String?) throws(Stop) {
             guard let illegal else { return }
