@@ -34,8 +34,6 @@ package struct PNGChunk: Hashable {
         static let eXIf = Kind(rawValue: 0x6558_4966)
         package static let fcTL = Kind(rawValue: 0x6663_544C)
         package static let fdAT = Kind(rawValue: 0x6664_4154)
-        static let cLLI = Kind(rawValue: 0x634C_4C49)
-        static let mDCV = Kind(rawValue: 0x6D44_4356)
         static let gAMA = Kind(rawValue: 0x6741_4D41)
         static let hIST = Kind(rawValue: 0x6849_5354)
         static let iCCP = Kind(rawValue: 0x6943_4350)

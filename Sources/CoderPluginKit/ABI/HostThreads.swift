@@ -41,7 +41,7 @@ extension HostServices {
             return
         }
         let failures = Failures(count)
-        let status = unsafe withoutActuallyEscaping(body) { body -> cpi_status in
+        let status = withoutActuallyEscaping(body) { body -> cpi_status in
             var work = Work(body: body, failures: failures)
             return unsafe withUnsafeMutablePointer(to: &work) { work in
                 unsafe run(
@@ -49,10 +49,10 @@ extension HostServices {
                     { context, index, thread in
                         let work = unsafe context!.assumingMemoryBound(to: Work.self)
                         do throws(CoderError) {
-                            try work.pointee.body(Int(index), Int(thread))
+                            try unsafe work.pointee.body(Int(index), Int(thread))
                             return CPI_OK
                         } catch {
-                            work.pointee.failures.note(error, at: Int(index))
+                            unsafe work.pointee.failures.note(error, at: Int(index))
                             return error.status < 0 ? error.status : CPI_INTERNAL
                         }
                     }, work)

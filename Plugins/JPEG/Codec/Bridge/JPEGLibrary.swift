@@ -34,6 +34,10 @@ enum JPEGLibrary {
         }
     }
 
+    static func bytesBeforeMarker(_ bytes: ArraySlice<UInt8>) -> Int {
+        unsafe bytes.withUnsafeBytes { unsafe bytesBeforeMarker($0.bytes) }
+    }
+
     static func error(_ status: Int32, _ message: String) -> CoderError {
         var error =
             switch status {

@@ -44,7 +44,7 @@ final class JPEGSource {
         if source.isContiguous { return source.withBytes(range) { JPEGLibrary.bytesBeforeMarker($0) } }
         try load(range)
         let first = range.lowerBound - start
-        return JPEGLibrary.bytesBeforeMarker(window.span.extracting(first..<first + range.count).bytes)
+        return JPEGLibrary.bytesBeforeMarker(window[first..<first + range.count])
     }
 
     private func load(_ range: Range<Int>) throws(CoderError) {

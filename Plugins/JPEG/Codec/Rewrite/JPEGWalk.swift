@@ -60,8 +60,8 @@ struct JPEGWalk {
         let start = offset
         let window = start..<min(source.count, start + JPEGSource.windowCount)
         guard window.count >= 2 else { throw Self.truncated }
-        let isMarker = try source.byte(start) == 0xFF && source.bytesBeforeMarker(start..<start + 2) == 0
-        if !isMarker {
+        let isData = try source.byte(start) == 0xFF ? try source.bytesBeforeMarker(start..<start + 2) > 0 : true
+        if isData {
             offset += max(1, try source.bytesBeforeMarker(window))
             return .bytes(start..<offset)
         }
