@@ -18,7 +18,7 @@ import Testing
         ("long-metadata", ["limits.metadata"]), ("longjmp", ["lifecycle.decode"]),
         ("lying-version", ["manifest.reports"]),
         ("miscounts-frames", ["limits.frames"]), ("more-threads", ["threads.count"]),
-        ("no-memory", ["memory.allocations"]), ("opens-files", ["state.files"]), ("past-the-end", ["surface.guards"]),
+        ("no-memory", ["memory.allocations", "contract.failed-open"]), ("opens-files", ["state.files"]), ("past-the-end", ["surface.guards"]),
         ("past-the-row", ["surface.guards"]), ("promises-metadata", ["roundtrip.metadata"]),
         ("reads-table", ["state.files", "isolation.decode"]), ("rounding", ["state.rounding"]),
         ("segfault", ["lifecycle.decode"]), ("signals", ["state.signals"]),

@@ -176,6 +176,8 @@ public final class JPEGDecoder: ThumbnailDecoder {
     ///
     /// - Throws: `.misuse` for a band that does not go on where the last one ended.
     private func enter(_ band: PixelRect?, of picture: Picture) throws(CoderError) {
+        // A band from row 0 starts the frame anew.
+        if band?.y == 0, let bands = run?.bands, bands.current?.y ?? bands.next > 0 { close() }
         let bands = run?.bands
         if let band {
             let expected = bands?.current?.y ?? bands?.next ?? 0
