@@ -224,7 +224,7 @@ private func encode(
         do throws(CoderError) {
             try encoder.addThumbnail(pixels: Surface(PixelBuffer(size: PixelSize(65, 48), format: .rgb8)))
         } catch { code = error.code }
-        #expect(code == .unsupportedFeature)
+        #expect(code == .refused)
         try encoder.add(FrameInfo(index: 0, rect: PixelRect(size)), pixels: Surface(ramp(size, .rgb8)))
         try encoder.finish()
         #expect(try HEIFDecoder(session(sink.written)).readHeader().hasItems == false)

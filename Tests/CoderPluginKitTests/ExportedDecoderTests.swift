@@ -114,8 +114,8 @@ import Testing
         _ = decoder.setSource(FakeSource(Toy.animationFile(2, 2, frames: 4)))
         _ = decoder.readHeader(info)
 
-        // animated 16, and no known frame count.
-        #expect(info[\.flags] == 16 && info[\.frame_count] == 0 && info[\.loop_kind] == CPI_LOOPS_INFINITE)
+        // animated 8, and no known frame count.
+        #expect(info[\.flags] == 8 && info[\.frame_count] == 0 && info[\.loop_kind] == CPI_LOOPS_INFINITE)
         #expect(decoder.nextFrame() == CPI_OK && decoder.nextFrame(frame) == CPI_OK)
         #expect(frame[\.index] == 1 && frame[\.blend] == 1 && frame[\.disposal] == 2 && frame[\.flags] == 2)
         #expect(frame[\.duration.numerator] == 40 && frame[\.duration.denominator] == 1000)

@@ -7,7 +7,7 @@ import Testing
 
         #expect(plugin.id == "org.example.toy-plugin")
         #expect(plugin.version == "1.2.3")
-        #expect(plugin.minors == [1, 1])
+        #expect(plugin.minors == [0, 0])
         #expect(plugin.concurrency == CPI_CONCURRENCY_SERIAL)
         #expect(plugin.count == 2)
         #expect(plugin.coderIDs == ["org.example.still", "org.example.animation"])
@@ -16,18 +16,10 @@ import Testing
     @Test func `derives roles and tables from the types`() throws {
         let plugin = try #require(FakeHost.plugin())
 
-        // decode 1, encode 2, animation 4, region 64; see cpi/plugin.h.
-        #expect(plugin.roles(0) == UInt32(1 + 2 + 64))
+        // decode 1, encode 2, animation 4, region 64, items 256; see cpi/plugin.h.
+        #expect(plugin.roles(0) == UInt32(1 + 2 + 64 + 256))
         #expect(plugin.roles(1) == UInt32(1 + 4))
         #expect(plugin.hasEncoder(0) && !plugin.hasEncoder(1))
-    }
-
-    @Test func `refuses a host that is too old and says so`() {
-        let error = Lent<cpi_error>()
-
-        #expect(FakeHost.plugin(minor: 0, error: error) == nil)
-        #expect(error[\.code] == CPI_UNSUPPORTED)
-        #expect(!error.message.isEmpty && !error.feature.isEmpty)
     }
 
     @Test func `takes a host from the future`() {
@@ -38,7 +30,7 @@ import Testing
         #expect(FakeHost.statusOfEntryWithoutHost(error: Lent()) == CPI_MISUSE)
     }
 
-    @Test(arguments: ["", "coderhost.thumbnail/2", "coderhost.thumbnail/", "coderhost.thumbnail/11", "\u{7F}\u{FF}"])
+    @Test(arguments: ["", "coderhost.items/2", "coderhost.items/", "coderhost.items/11", "\u{7F}\u{FF}"])
     func `knows no id that it has not got`(id: String) throws {
         let decoder = DecoderProbe()
         let encoder = EncoderProbe(FakeSink())
@@ -47,11 +39,11 @@ import Testing
         #expect(!plugin.knows(id) && !decoder.knows(id) && !encoder.knows(id))
     }
 
-    @Test func `knows the thumbnail extension only where the decoder has it`() throws {
+    @Test func `knows the items extension only where the decoder has it`() throws {
         let plugin = try #require(FakeHost.plugin())
 
-        #expect(DecoderProbe(coder: 0).knows("coderhost.thumbnail/1"))
-        #expect(!DecoderProbe(coder: 1).knows("coderhost.thumbnail/1"))
-        #expect(!plugin.knows("coderhost.thumbnail/1"))
+        #expect(DecoderProbe(coder: 0).knows("coderhost.items/1"))
+        #expect(!DecoderProbe(coder: 1).knows("coderhost.items/1"))
+        #expect(!plugin.knows("coderhost.items/1"))
     }
 }

@@ -4,7 +4,7 @@ import Testing
     private static let good = """
         { "schema": 1,
           "plugin": { "id": "org.example.qoi-plugin", "version": "1.0.0", "name": "Q\\u00f6I \\"x\\"", "license": "MIT" },
-          "abi": { "major": 1, "minor_built": 0, "minor_needed": 1 },
+          "abi": { "major": 1, "minor_built": 0, "minor_needed": 0 },
           "coders": [ { "id": "org.example.qoi", "roles": ["decode", "encode"],
                         "formats": [ { "id": "qoi", "extensions": [ ] } ] } ] }
         """
@@ -30,7 +30,7 @@ import Testing
         let bytes = note(source)
         let json =
             #"{"schema":1,"plugin":{"id":"org.example.qoi-plugin","version":"1.0.0","name":"Q\u00f6I \"x\"","#
-            + #""license":"MIT"},"abi":{"major":1,"minor_built":0,"minor_needed":1},"coders":[{"id":"org.example.qoi","#
+            + #""license":"MIT"},"abi":{"major":1,"minor_built":0,"minor_needed":0},"coders":[{"id":"org.example.qoi","#
             + #""roles":["decode","encode"],"formats":[{"id":"qoi","extensions":[]}]}]}"#
 
         #expect(outcome.exitStatus == 0 && outcome.messages.isEmpty)
@@ -39,7 +39,7 @@ import Testing
         #expect(String(decoding: bytes[24..<24 + json.utf8.count], as: UTF8.self) == json)
         #expect(bytes.count == (24 + json.utf8.count + 3) / 4 * 4)
         #expect(bytes[(24 + json.utf8.count)...].allSatisfy { $0 == 0 })
-        #expect(source.contains("@c(cpi_entry_1)") && source.contains("minorNeeded: 1"))
+        #expect(source.contains("@c(cpi_entry_1)") && source.contains("minorNeeded: 0"))
     }
 
     /// What replaces what in the good manifest, and the start of the complaint.
@@ -52,8 +52,8 @@ import Testing
         ("\"version\": \"1.0.0\",", "", "2:13: error: the key \"version\" is missing"),
         ("\"MIT\"", "\"\"", "error: \"license\" must be a string that is not empty"),
         ("\"major\": 1", "\"major\": 2", "3:21: error: \"major\" must be 1"),
-        ("\"minor_built\": 0", "\"minor_built\": 9", "error: \"minor_built\" must be 1"),
-        ("\"minor_needed\": 1", "\"minor_needed\": 2", "error: \"minor_needed\" must be 0 to 1"),
+        ("\"minor_built\": 0", "\"minor_built\": 9", "error: \"minor_built\" must be 0"),
+        ("\"minor_needed\": 0", "\"minor_needed\": 2", "error: \"minor_needed\" must be 0"),
         ("\"decode\", \"encode\"", "", "4:51: error: \"roles\" must be an array with at least one element"),
         ("\"encode\"]", "\"fly\"]", "error: a role is one of"),
         (

@@ -51,7 +51,8 @@ import Testing
     }
 
     @Test func `names the codes that the host makes of a plugin's statuses`() throws {
-        for row in Self.rows where !row[1].isEmpty {
+        // The call decides what becomes of a refusal.
+        for row in Self.rows where !row[1].isEmpty && row[0] != "refused" {
             let status = try #require(Self.statuses[row[1]])
             let failure = ContractCall().failure(status, of: "decode", notes: [CPI_NEED_INPUT], coder: "x")
             #expect(failure?.code.description == row[0], "\(row[1])")

@@ -118,6 +118,7 @@ extension LoadOptions {
     /// Words and values have no character that means something in a key, so no two of them can be taken for a third.
     var decodeVariant: String {
         var parts: [String] = []
+        if let part = decode.region { parts.append("region=\(part.width)x\(part.height)+\(part.x)+\(part.y)") }
         if let limit = decode.limitBytes { parts.append("limit=\(limit)") }
         if decode.resampling.filter != Resampling().filter { parts.append("filter=\(decode.resampling.filter)") }
         if decode.resampling.linearLight { parts.append("linear") }

@@ -196,7 +196,7 @@ extension Pixels {
 /// A black picture of 100 by 75 pixels with a red small version of a size that it is told.
 private final class ThumbnailedCoder: ImageCoder {
     let descriptor = CoderDescriptor(
-        id: "test.thumbnailed", version: "1", tier: .runTime, roles: [.decode],
+        id: "test.thumbnailed", version: "1", tier: .runTime, roles: [.decode, .items],
         formats: [
             PluginManifest.Format(
                 id: "bad", name: "bad",
@@ -215,27 +215,37 @@ private final class ThumbnailedCoder: ImageCoder {
     private final class Decoder: FrameDecoder {
         private let small: PixelSize
         private var isPassed = false
+        private var selected = 0
 
         init(_ small: PixelSize) { self.small = small }
 
         func readHeader() -> ImageInfo {
-            ImageInfo(size: PixelSize(100, 75), nativeFormat: .rgb8, hasItems: true)
+            ImageInfo(size: selected == 0 ? PixelSize(100, 75) : small, nativeFormat: .rgb8, hasItems: selected == 0)
         }
         func pixelFormats() -> [PixelFormat] { [.rgb8] }
         func nextFrame() -> FrameInfo? {
             defer { isPassed = true }
-            return isPassed ? nil : FrameInfo(index: 0, rect: PixelRect(PixelSize(100, 75)))
+            return isPassed ? nil : FrameInfo(index: 0, rect: PixelRect(readHeader().size))
         }
         func seek(toFrame index: Int) -> Int {
             isPassed = false
             return 0
         }
         func decode(_ request: FrameRequest, into place: CanvasPlace) -> FrameOutcome {
-            paint(place, red: 0)
+            paint(place, red: selected == 0 ? 0 : 255)
             return .complete
         }
-        func thumbnail(at index: Int) -> ImageInfo? { index == 0 ? ImageInfo(size: small, nativeFormat: .rgb8) : nil }
-        func decodeThumbnail(at index: Int, into place: CanvasPlace) { paint(place, red: 255) }
+        func item(at index: Int) -> ImageItem? {
+            switch index {
+            case 0: ImageItem(.primary, info: readHeader())
+            case 1: ImageItem(.thumbnail, info: ImageInfo(size: small, nativeFormat: .rgb8), owner: 0)
+            default: nil
+            }
+        }
+        func select(item index: Int) {
+            selected = index
+            isPassed = false
+        }
 
         private func paint(_ place: CanvasPlace, red: UInt8) {
             for y in 0..<place.rect.height {

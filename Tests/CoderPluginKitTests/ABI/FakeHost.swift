@@ -4,7 +4,7 @@ import ImageModel
 
 /// The toy plugin as a generated file would hold it.
 let exportedToy: ExportedPlugin = unsafe ExportedPlugin(
-    Toy.plugin, minorNeeded: 1, coder: { unsafe exportedToy.coder($0) })
+    Toy.plugin, minorNeeded: 0, coder: { unsafe exportedToy.coder($0) })
 
 /// A host in memory: services that remember what was asked of them.
 @safe final class FakeHost {

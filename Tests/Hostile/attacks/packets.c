@@ -193,7 +193,7 @@ static size_t fill_reply(int type) {
         answer.reply.value.info = (cpi_image_info){
             .size = sizeof(cpi_image_info), .width = 4, .height = 1, .frame_count = lie == ENDLESS_FRAMES ? 0 : 1, .bit_depth = 8,
             .flags = lie == ENDLESS_FRAMES ? CPI_IMAGE_ANIMATED : 0,
-            .native = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, lie == NO_FORMAT ? 77 : 8, CPI_ALPHA_NONE, 0}};
+            .native = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, lie == NO_FORMAT ? 77 : 8, CPI_ALPHA_NONE, 0, 0, 0}};
         if (lie == HUGE_SIZE) answer.reply.value.info.width = answer.reply.value.info.height = UINT32_MAX;
         if (lie == UNKNOWN_STATUS) answer.reply.status = -4711;
         break;

@@ -31,6 +31,7 @@ import Testing
             $0.thumbnailSize = PixelSize(10, 10)
             $0.preservesAspectRatio = false
         },
+        "region": { $0.region = PixelRect(x: 1, y: 2, width: 3, height: 4) },
         "limitBytes": { $0.limitBytes = 1000 },
         "resampling": { $0.resampling.filter = .box },
         "usesEmbeddedThumbnail": { $0.usesEmbeddedThumbnail = false },

@@ -176,7 +176,7 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
     info->height      = HEIGHT;
     info->bit_depth   = 8;
     info->frame_count = HAS_FRAME(1) ? 0 : 1;
-    info->native      = (cpi_pixel_format){CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0};
+    info->native      = (cpi_pixel_format){CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0, 0, 0};
     CHANGE_INFO
     return answer(error, HEADER_ANSWER);
 }

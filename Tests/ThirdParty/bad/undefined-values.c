@@ -10,8 +10,8 @@
 
 #define UPPER_BIT ((uint32_t)1 << 31)
 #define RESERVED  ((uint32_t)0xdeadbeef)
-#define RGB ((cpi_pixel_format){CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0})
-#define NEW ((cpi_pixel_format){99, 98, 24, CPI_ALPHA_NONE, 0})
+#define RGB ((cpi_pixel_format){CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0, 0, 0})
+#define NEW ((cpi_pixel_format){99, 98, 24, CPI_ALPHA_NONE, 0, 0, 0})
 
 #if CASE == 1
 #define DECODE_ANSWER 17

@@ -157,7 +157,7 @@ static cpi_status encode_with(const cpi_encoder_api *api, cpi_encoder *encoder, 
     const cpi_sink sink = {.size = sizeof sink, .write = write_out};
     cpi_image_info info = {.size = sizeof info, .width = width, .height = height, .bit_depth = 8, .frame_count = 1};
     info.native = (cpi_pixel_format){channels == 3 ? CPI_CHANNELS_RGB : CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8,
-                                     channels == 3 ? CPI_ALPHA_NONE : CPI_ALPHA_STRAIGHT, 0};
+                                     channels == 3 ? CPI_ALPHA_NONE : CPI_ALPHA_STRAIGHT, 0, 0, 0};
     cpi_format_offer offer  = {.size = sizeof offer};
     cpi_status       status = api->accept(encoder, &info, 0, &offer, error);
     require(status == CPI_OK && memcmp(&offer.format, &info.native, sizeof offer.format) == 0, "takes it as it is");

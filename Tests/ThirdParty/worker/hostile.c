@@ -157,7 +157,7 @@ static void serve(void) {
         case ISO_READ_HEADER:
             answer.reply.value.info = (cpi_image_info){
                 .size = sizeof(cpi_image_info), .width = 2, .height = 2, .frame_count = 1, .bit_depth = 8,
-                .native = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0}};
+                .native = {CPI_CHANNELS_RGB, CPI_NUMERIC_UNORM, 8, CPI_ALPHA_NONE, 0, 0, 0}};
             if (LIE == HUGE_SIZE) answer.reply.value.info.width = answer.reply.value.info.height = 0xffffffff;
             if (LIE == NO_FORMAT) answer.reply.value.info.native.bits = 77;
             if (LIE == ENDLESS_FRAMES) answer.reply.value.info.flags = CPI_IMAGE_ANIMATED;
