@@ -25,7 +25,8 @@ import Testing
     }
 
     @Test func `every struct of the header is frozen`() throws {
-        let declared = try Headers.all.flatMap { header in
+        // Nothing of the helper for plugins in C crosses.
+        let declared = try Headers.all.filter { $0 != "cpi/session.h" }.flatMap { header in
             try Headers.text(header).split(separator: "\n").compactMap { line -> String? in
                 guard line.hasPrefix("} cpi_"), line.hasSuffix(";") else { return nil }
                 return String(line.dropFirst(2).dropLast())

@@ -103,7 +103,7 @@ import Testing
         #expect(
             report.keys == [
                 "file", "output", "format", "width", "height", "coder", "encoder", "incomplete", "isolation",
-                "encoder_isolation",
+                "encoder_isolation", "item",
                 "warnings",
             ])
         // The picture goes to standard output, so the report does not.

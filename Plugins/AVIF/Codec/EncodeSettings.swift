@@ -20,7 +20,8 @@ struct EncodeSettings {
         quality = Int((options.real(OptionKey.quality) ?? 75).rounded())
         effort = options.integer(OptionKey.effort) ?? 3
         keyInterval = options.integer("avif.key-interval") ?? 0
-        let wanted = options.integer(OptionKey.threads) ?? session.host.threadHint
+        // The encoders cut an image by their threads: without a wish the bytes must not depend on the machine.
+        let wanted = options.integer(OptionKey.threads) ?? 1
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
         threads = max(1, min(wanted, allowed, 16))
         guard (0...100).contains(quality), (0...9).contains(effort), (0...10_000).contains(keyInterval) else {

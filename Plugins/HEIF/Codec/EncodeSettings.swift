@@ -23,7 +23,8 @@ struct EncodeSettings {
         quality = Int((options.real(OptionKey.quality) ?? 75).rounded())
         // aom's steps are coarser in time: its 3 and x265's 5 are both the middle.
         effort = options.integer(OptionKey.effort) ?? (isAV1 ? 3 : 5)
-        let wanted = options.integer(OptionKey.threads) ?? session.host.threadHint
+        // The encoders cut an image by their threads: without a wish the bytes must not depend on the machine.
+        let wanted = options.integer(OptionKey.threads) ?? 1
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
         threads = max(1, min(wanted, allowed, 16))
         thumbnail = options.integer("\(name).thumbnail") ?? 0

@@ -10,9 +10,13 @@ extension CodersManager {
         _ source: ImageSource, to sink: any OutputSink, _ options: RewriteOptions
     ) throws(CoderError) -> RewriteReport {
         let facts = try withSession(source) { session throws(CoderError) in
-            (info: session.info, metadata: try session.metadata(), format: session.format)
+            (
+                info: session.info, metadata: try session.metadata(), format: session.format, coder: session.coder.id
+            )
         }
-        guard let candidate = order(for: facts.format).first(where: { $0.descriptor.roles.contains(.rewrite) }) else {
+        let able = order(for: facts.format).filter { $0.descriptor.roles.contains(.rewrite) }
+        // The coder that reads the file is the one that knows it.
+        guard let candidate = able.first(where: { $0.descriptor.id == facts.coder }) ?? able.first else {
             throw CoderError(
                 .noCoder, "no usable coder rewrites \(facts.format)",
                 hint: "coderhost convert decodes and encodes it instead")

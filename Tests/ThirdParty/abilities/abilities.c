@@ -39,7 +39,7 @@ struct cpi_decoder {
     const cpi_services *services;
     const cpi_source   *source;
     cpi_status          failure;
-    cpi_image_info      info;
+    cpi_image_info      info, primary;
     char                kind;
     uint32_t            item;
     int                 is_stepped;
@@ -112,6 +112,7 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *e
         d->info.region_cost = CPI_REGION_TILES;
         d->info.tile_width = d->info.tile_height = 256;
     }
+    d->primary = d->info;
     describe_info(d, info);
     return CPI_OK;
 }
@@ -216,6 +217,7 @@ static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_i
 
 static cpi_status select_item(cpi_decoder *d, uint32_t index, cpi_error *error) {
     if (index >= ITEM_COUNT || index == DAMAGED_ITEM) return say(error, CPI_REFUSED, "it cannot be decoded");
+    d->info = d->primary;
     if (index > 0) {
         d->info.width = 10 + index;
         d->info.height = 20 + index;

@@ -1,6 +1,6 @@
 /*
  * past.c - the QOI coder with tables that end earlier than those of today, as an older minor would have laid them down:
- * functions that may be NULL are not there at all, and behind each table stand bytes that mean nothing.
+ * functions that may be NULL are not there at all.
  *
  * A host has to run it: what a shorter table lacks is absent.
  *
@@ -16,7 +16,7 @@ static const cpi_plugin *qoi_entry(const cpi_host *host, cpi_error *error);
 
 /* A copy of a struct that states a smaller size. */
 #define SHORTEN(copy, original, size_of_it)                                                                            \
-    memset(&(copy), 0x5A, sizeof(copy));                                                                               \
+    memset(&(copy), 0, sizeof(copy));                                                                                   \
     memcpy(&(copy), (original), (size_of_it));                                                                         \
     (copy).size = (uint32_t)(size_of_it)
 

@@ -7,9 +7,11 @@
 
 #include <coder_plugin.h>
 
+CPI_ASSUME_NONNULL_BEGIN
+
 cpi_status coder_open_decoder(const cpi_coder *coder, const cpi_services *services,
                               const cpi_limits *limits, const cpi_options *CPI_NULLABLE options,
-                              cpi_decoder *CPI_NULLABLE *decoder, cpi_error *error);
+                              cpi_decoder *CPI_NULLABLE *CPI_NONNULL decoder, cpi_error *error);
 void       coder_close_decoder(cpi_decoder *decoder);
 cpi_status coder_set_source(cpi_decoder *decoder, const cpi_source *source,
                             cpi_error *error);
@@ -27,7 +29,7 @@ cpi_status coder_dirty(cpi_decoder *decoder, cpi_rect *rect, cpi_error *error);
 
 cpi_status coder_open_encoder(const cpi_coder *coder, const cpi_services *services,
                               const cpi_limits *limits, const cpi_options *CPI_NULLABLE options,
-                              cpi_encoder *CPI_NULLABLE *encoder, cpi_error *error);
+                              cpi_encoder *CPI_NULLABLE *CPI_NONNULL encoder, cpi_error *error);
 void       coder_close_encoder(cpi_encoder *encoder);
 cpi_status coder_accept(cpi_encoder *encoder, const cpi_image_info *info, uint32_t index,
                         cpi_format_offer *offer, cpi_error *error);
@@ -36,5 +38,7 @@ cpi_status coder_begin(cpi_encoder *encoder, const cpi_image_info *info,
 cpi_status coder_add_frame(cpi_encoder *encoder, const cpi_frame_info *frame,
                            const cpi_surface *surface, cpi_error *error);
 cpi_status coder_finish(cpi_encoder *encoder, cpi_error *error);
+
+CPI_ASSUME_NONNULL_END
 
 #endif
