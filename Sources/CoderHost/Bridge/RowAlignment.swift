@@ -10,7 +10,7 @@ struct RowAlignment {
     /// What the buffer stands for: a frame that is decoded in several calls keeps it.
     private var place: CanvasPlace?
 
-    /// The start of every buffer is aligned so much.
+    /// The start of a buffer can be aligned so much.
     static let maxBytes = 64
 
     static func isLegal(_ rowAlign: UInt32) -> Bool {
@@ -47,7 +47,10 @@ struct RowAlignment {
     ) throws(CoderError) -> PixelBuffer {
         let unit = rowAlign / Self.commonFactor(rowAlign, format.bytesPerPixel)
         let width = (size.width + unit - 1) / unit * unit
-        return try pool.take(PixelSize(width, size.height), format, clean: true)
+        let pooled = try pool.take(PixelSize(width, size.height), format, clean: true)
+        if CanvasPlace(pooled).isAligned(to: rowAlign) { return pooled }
+        // Small blocks of the pool begin anywhere; such a buffer begins at a multiple of 64 bytes.
+        return try PixelBuffer(size: PixelSize(width, size.height), format: format)
     }
 
     /// The same pixels in rows that are aligned; a copy only where they are not.

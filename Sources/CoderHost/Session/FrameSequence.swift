@@ -147,7 +147,9 @@ final class FrameSequence {
         } else {
             do throws(CoderError) {
                 try examine(frame)
-                try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+                if !costsByPart {
+                    try LimitCheck.examine(frameCount: frame.index + 1, of: info.size, context.limits)
+                }
             } catch {
                 // The coder stands at a frame that is not met: nothing must be decoded from there.
                 decoderInUse = nil
