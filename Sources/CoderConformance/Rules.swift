@@ -111,7 +111,7 @@ extension Rule {
         "cpi/decoder.h", "An open that fails has freed everything; the host ignores *decoder then.")
     static let region = Rule("cpi/decoder.h", "Any rectangle inside the frame with CPI_CODER_REGION.")
     static let dirty = Rule("cpi/decoder.h", "Reports which part of the surface the last decode changed.")
-    static let decoderGet = Rule("cpi/decoder.h", "NULL for every id it does not know.")
+    static let decoderGet = Rule("cpi/decoder.h", "NULL for every id it does not know; a table stays")
     static let options = Rule(
         "cpi/decoder.h", "`services` and `limits` stay valid until close, `options` only during the call.")
 
@@ -130,7 +130,7 @@ extension Rule {
             + "CPI_INVALID_ARGUMENT.")
     static let table = Rule(
         "cpi/extension.h", "The reader refuses a table whose tag is not the hash of the id it asked for")
-    static let extensionID = Rule("cpi/plugin.h", "NULL for every id it does not know.")
+    static let extensionID = Rule("cpi/plugin.h", "NULL for every id it does not know; a table stays")
     static let entry = Rule("cpi/plugin.h", "The one exported symbol; the major version is in its name.")
     static let entryFails = Rule("cpi/plugin.h", "Returns NULL and fills `error` when the plugin cannot work here.")
     static let initialise = Rule(
