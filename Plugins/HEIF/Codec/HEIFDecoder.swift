@@ -60,7 +60,11 @@ public final class HEIFDecoder: ThumbnailDecoder {
         let table = container.table
         try HeaderGuard(table: table, limits: session.limits).checkBoxes()
         let picture = try Picture(table.primary, in: table)
-        let thumbnails = table.sources("thmb", to: picture.id).filter { table.items[$0]?.isImage == true }
+        // A file may repeat a reference, also one of an item to itself: each thumbnail counts once.
+        var seen: Set<UInt32> = [picture.id]
+        let thumbnails = table.sources("thmb", to: picture.id).filter {
+            table.items[$0]?.isImage == true && seen.insert($0).inserted
+        }
         let orientation = MetadataReader(table: table, session: session).storedOrientation(of: picture.id)
         let made = Header(
             table: table, prefix: container.prefix, picture: picture, thumbnails: thumbnails,
