@@ -4,7 +4,7 @@ public import ImageModel
 /// Encodes JPEG: baseline or progressive, Huffman or arithmetic coding, 8 bits.
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for CMYK.
-public final class JPEGEncoder: ThumbnailEncoder {
+public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
     private let session: EncoderSession
     private var sink: ByteSink?
     private var info: ImageInfo?
@@ -12,6 +12,10 @@ public final class JPEGEncoder: ThumbnailEncoder {
     private var xmp: [UInt8]?
     private var profile: [UInt8]?
     private var thumbnail: PixelBuffer?
+    /// What compresses a frame that comes in bands.
+    private var compressor: JPEGCompressor?
+    private var reserved = 0
+    private var rowsDone = 0
     private var isWritten = false
 
     /// A segment's length counts itself, 2 bytes of the 65535.
@@ -59,7 +63,9 @@ public final class JPEGEncoder: ThumbnailEncoder {
     }
 
     public func addThumbnail(pixels surface: borrowing Surface) throws(CoderError) {
-        guard let info, !isWritten else { throw CoderError(.misuse, "a thumbnail comes too late") }
+        guard let info, !isWritten, compressor == nil else {
+            throw CoderError(.misuse, "a thumbnail comes too late")
+        }
         guard surface.size.width <= info.size.width, surface.size.height <= info.size.height else {
             throw .refused("the thumbnail is larger than the image")
         }
@@ -70,28 +76,47 @@ public final class JPEGEncoder: ThumbnailEncoder {
     }
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
-        guard let info, let sink, surface.size == info.size, surface.format == info.nativeFormat else {
+        guard let info, surface.size == info.size else { throw CoderError(.misuse, "the frame is not what was begun") }
+        _ = try beginRows(frame)
+        try addRows(surface)
+    }
+
+    public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
+        guard let info, let sink, frame.rect == PixelRect(info.size) else {
             throw CoderError(.misuse, "the frame is not what was begun")
         }
         if isWritten { throw .unsupported("a second frame") }
+        guard compressor == nil else { throw CoderError(.misuse, "the frame was begun already") }
         let settings = try settings(info)
-        let reserved = settings.coefficientBytes
+        reserved = settings.coefficientBytes
         try session.host.reserve(bytes: reserved)
         let compressor = try JPEGCompressor(sink, session.host)
         try compressor.start(settings)
         if let exif = try thumbnailedExif(info.orientation) { try compressor.write(marker: 0xE1, Self.exifName + exif) }
         if let xmp { try compressor.write(marker: 0xE1, Self.xmpName + xmp) }
         if let profile { try compressor.write(profile: profile) }
+        self.compressor = compressor
+        // Blocks of 8 rows, of chroma for so many of luma (T.81, A.2).
+        return 8 * settings.subsampling.down
+    }
+
+    public func addRows(_ surface: borrowing Surface) throws(CoderError) {
+        guard let info, let compressor, surface.format == info.nativeFormat, surface.size.width == info.size.width,
+            surface.size.height <= info.size.height - rowsDone
+        else { throw CoderError(.misuse, "the rows are not what was begun") }
         var row = 0
-        while row < info.size.height {
+        while row < surface.size.height {
             try session.host.checkCancellation()
-            let count = min(64, info.size.height - row)
+            let count = min(64, surface.size.height - row)
             try compressor.rows(of: surface, from: row, count: count)
             row += count
-            session.host.progress(row, of: info.size.height)
+            session.host.progress(rowsDone + row, of: info.size.height)
         }
+        rowsDone += row
+        guard rowsDone == info.size.height else { return }
         try compressor.finish()
         try session.host.reserve(bytes: -reserved)
+        self.compressor = nil
         isWritten = true
     }
 

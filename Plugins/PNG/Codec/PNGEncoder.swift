@@ -1,13 +1,16 @@
 public import CoderPluginKit
 public import ImageModel
 
-/// Encodes a still as PNG, row by row from the surface.
-public final class PNGEncoder: ImageEncoder {
+/// Encodes a still as PNG, in strips of rows that are compressed on the host's threads.
+public final class PNGEncoder: RowEncoder {
     private let options: CoderOptions
     private let host: HostServices
     private var info: ImageInfo?
     private var sink: ByteSink?
     private var blobs: [MetadataBlob] = []
+    /// What writes the pixels of an image that comes in bands.
+    private var strips: RowStrips?
+    private var reserved = 0
     private var isWritten = false
 
     public init(_ session: EncoderSession) throws(CoderError) {
@@ -59,28 +62,90 @@ public final class PNGEncoder: ImageEncoder {
         let compressor = try RowCompressor()
         let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
         let choice = try chooser.choose(for: surface, info, compressor)
+        try writePreamble(info, choice, to: sink)
+        if isInterlaced {
+            try write(surface, choice, effort, by: compressor, to: sink)
+        } else {
+            let layout = RowStrips.Layout(size: info.size, format: info.nativeFormat, choice: choice)
+            let threads = min(host.threadHint, layout.count)
+            try strips(layout, effort, lanes: min(Self.stripsPerThread * threads, layout.count), threads, to: sink)
+                .write(surface)
+        }
+        try writeEnd(to: sink)
+    }
+
+    /// Strips that are begun at a time for each thread: a thread that is done early goes on with the next.
+    private static let stripsPerThread = 4
+
+    public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
+        guard let info, let sink, frame.rect == PixelRect(info.size), !isWritten else {
+            throw CoderError(.misuse, "the frame does not fit the picture")
+        }
+        let effort = try StillEffort(options)
+        let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
+        let choice = try chooser.plain(info.nativeFormat)
+        if isInterlaced { throw .refused("passes are made of the whole picture") }
+        if chooser.needsWholeImage { throw .refused("the samples are chosen by the whole picture") }
+        let layout = RowStrips.Layout(size: info.size, format: info.nativeFormat, choice: choice)
+        try writePreamble(info, choice, to: sink)
+        let threads = min(host.threadHint, layout.count, Self.mostStripsPerBand)
+        strips = try strips(layout, effort, lanes: threads, threads, to: sink)
+        return layout.rowsPerStrip * threads
+    }
+
+    /// Bands stay small on machines of many processors.
+    private static let mostStripsPerBand = 8
+
+    public func addRows(_ surface: borrowing Surface) throws(CoderError) {
+        guard let strips, let sink, !isWritten else { throw CoderError(.misuse, "no rows were begun") }
+        try strips.write(surface)
+        guard strips.isComplete else { return }
+        self.strips = nil
+        isWritten = true
+        try writeEnd(to: sink)
+    }
+
+    private func strips(
+        _ layout: RowStrips.Layout, _ effort: StillEffort, lanes: Int, _ threads: Int, to sink: ByteSink
+    ) throws(CoderError) -> RowStrips {
+        let total = layout.bytesPerRow.multipliedReportingOverflow(by: layout.size.height)
+        let (method, lanes, reserved) = effort.method(
+            total: total.overflow ? .max : total.partialValue, ofEach: layout.rowsPerStrip * layout.bytesPerRow,
+            lanes: lanes, atLeast: threads, filters: layout.choice.filters, host: host)
+        self.reserved = reserved
+        return try RowStrips(layout, method, lanes: lanes, host, to: sink)
+    }
+
+    private func writePreamble(
+        _ info: ImageInfo, _ choice: SampleChooser.Choice, to sink: ByteSink
+    ) throws(CoderError) {
         try sink.write(
             PNGPreamble.bytes(
                 info, depth: choice.layout.depth, colorType: choice.layout.colorType, isInterlaced: isInterlaced,
                 palette: choice.palette?.entries, blobs: blobs, host: host))
+    }
 
-        let total = Adam7.passes(isInterlaced).reduce(0) { sum, pass in
-            sum + pass.height(of: info.size) * choice.layout.bytesPerRow(width: pass.width(of: info.size))
-        }
-        let (method, reserved) = effort.method(total: total, filters: choice.filters, host: host)
-        defer { if reserved > 0 { try? host.reserve(bytes: -reserved) } }
-        try compressor.start(
-            width: info.size.width, format: surface.format, isOpaque: !surface.format.hasTransparency,
-            layout: choice.layout, palette: choice.palette, effort: method)
-        try write(surface, by: compressor, to: sink)
+    private func writeEnd(to sink: ByteSink) throws(CoderError) {
+        if reserved > 0 { try host.reserve(bytes: -reserved) }
+        reserved = 0
         try sink.write(bigEndian(0) + Array("IEND".utf8) + bigEndian(chunkChecksum(Array("IEND".utf8))))
     }
 
+    /// Writes the passes of an interlaced image.
     private func write(
-        _ surface: borrowing Surface, by compressor: RowCompressor, to sink: ByteSink
+        _ surface: borrowing Surface, _ choice: SampleChooser.Choice, _ effort: StillEffort,
+        by compressor: RowCompressor, to sink: ByteSink
     ) throws(CoderError) {
         let size = surface.size
         let passes = Adam7.passes(isInterlaced).filter { $0.width(of: size) > 0 && $0.height(of: size) > 0 }
+        let total = passes.reduce(0) { sum, pass in
+            sum + pass.height(of: size) * choice.layout.bytesPerRow(width: pass.width(of: size))
+        }
+        let (method, reserved) = effort.method(total: total, filters: choice.filters, host: host)
+        self.reserved = reserved
+        try compressor.start(
+            width: size.width, format: surface.format, isOpaque: !surface.format.hasTransparency,
+            layout: choice.layout, palette: choice.palette, effort: method)
         for (number, pass) in passes.enumerated() {
             try compressor.beginPass(first: pass.x, step: pass.dx)
             for first in stride(from: pass.y, to: size.height, by: 64 * pass.dy) {

@@ -14,15 +14,24 @@ struct SampleChooser {
         var filters: UInt8
     }
 
+    /// Whether the samples depend on all pixels.
+    var needsWholeImage: Bool { effort.reducesSamples || options.bool("png.palette") == true }
+
+    /// The samples as they come.
+    func plain(_ format: PixelFormat) throws(CoderError) -> Choice {
+        let isColor = format.channels == .rgb || format.channels == .rgba
+        return Choice(
+            layout: RowCompressor.Layout(
+                colorType: (isColor ? 2 : 0) | (format.hasTransparency ? 4 : 0), depth: format.bits),
+            filters: try filters(isIndexed: false))
+    }
+
     func choose(
         for surface: borrowing Surface, _ info: ImageInfo, _ compressor: RowCompressor
     ) throws(CoderError) -> Choice {
         let format = surface.format
         let isColor = format.channels == .rgb || format.channels == .rgba
-        var plain = Choice(
-            layout: RowCompressor.Layout(
-                colorType: (isColor ? 2 : 0) | (format.hasTransparency ? 4 : 0), depth: format.bits),
-            filters: try filters(isIndexed: false))
+        var plain = try plain(format)
         if effort.reducesSamples {
             let survey = try SampleSurvey(of: surface, host: host)
             // A profile of three colours says nothing of gray.

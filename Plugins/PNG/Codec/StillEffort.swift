@@ -24,18 +24,36 @@ struct StillEffort {
     /// Whether samples that say nothing are looked for.
     var reducesSamples: Bool { value >= 7 }
 
-    /// The compression of `total` bytes of filtered rows, and the memory that was reserved for it.
-    func method(total: Int, filters: UInt8, host: HostServices) -> (effort: RowCompressor.Effort, reserved: Int) {
+    /// The compression of an image of `total` bytes of filtered rows.
+    private func usual(total: Int, filters: UInt8) -> RowCompressor.Effort {
         switch value {
-        case 0: return (RowCompressor.Effort(.zlib, level: 0, filters: filters), 0)
-        case 1...3: return (RowCompressor.Effort(.isal, level: value, filters: filters), 0)
-        default: break
+        case 0: return RowCompressor.Effort(.zlib, level: 0, filters: filters)
+        case 1...3: return RowCompressor.Effort(.isal, level: value, filters: filters)
+        default:
+            let levels = [4: 4, 5: 5, 6: 6, 7: 8, 8: 9, 9: total <= Self.longest ? 12 : 10]
+            return RowCompressor.Effort(.libdeflate, level: levels[value] ?? 6, filters: filters)
         }
-        let levels = [4: 4, 5: 5, 6: 6, 7: 8, 8: 9, 9: total <= Self.longest ? 12 : 10]
-        var whole = RowCompressor.Effort(.libdeflate, level: levels[value] ?? 6, filters: filters)
-        whole.total = total
-        let memory = whole.memory
-        if memory <= Self.budget, (try? host.reserve(bytes: memory)) != nil { return (whole, memory) }
-        return (RowCompressor.Effort(.zlib, level: value, filters: filters), 0)
+    }
+
+    /// The compression of `total` bytes of filtered rows at once, and the memory that was reserved for it.
+    func method(total: Int, filters: UInt8, host: HostServices) -> (effort: RowCompressor.Effort, reserved: Int) {
+        let (effort, _, reserved) = method(
+            total: total, ofEach: total, lanes: 1, atLeast: 1, filters: filters, host: host)
+        return (effort, reserved)
+    }
+
+    /// The compression of `total` bytes in strips of `bytes`, how many of them at the same time, and the memory that was
+    /// reserved for that.
+    func method(
+        total: Int, ofEach bytes: Int, lanes most: Int, atLeast least: Int, filters: UInt8, host: HostServices
+    ) -> (effort: RowCompressor.Effort, lanes: Int, reserved: Int) {
+        var effort = usual(total: total, filters: filters)
+        guard effort.method == .libdeflate else { return (effort, most, 0) }
+        effort.total = bytes
+        let memory = effort.memory
+        for lanes in [most, least, 1] where memory <= Self.budget / lanes {
+            if (try? host.reserve(bytes: memory * lanes)) != nil { return (effort, lanes, memory * lanes) }
+        }
+        return (RowCompressor.Effort(.zlib, level: value, filters: filters), 1, 0)
     }
 }

@@ -5,6 +5,8 @@
  */
 #include "png_deflate.h"
 
+#include "png_join.h"
+
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
@@ -14,6 +16,9 @@
 #include <zlib.h>
 
 #define PIECE ((size_t)1 << 16)
+/* The bytes in front of the first part of a stream and behind the last (RFC 1950, 2.2). */
+#define HEAD 2
+#define CHECKSUM 4
 
 struct pngshim_deflater {
     z_stream             zlib;
@@ -24,7 +29,8 @@ struct pngshim_deflater {
     uint8_t             *input;
     size_t               input_count, input_capacity;
     pngshim_effort       effort;
-    uint8_t              has_zlib;
+    uint8_t              has_zlib, zlib_is_raw;
+    uint32_t             checksum; /* of a part */
     uint64_t             length;
     uint8_t             *bytes;
     size_t               count, capacity;
@@ -55,14 +61,14 @@ static int32_t start_isal(pngshim_deflater *d, int level) {
     d->isal->level = (uint32_t)level;
     d->isal->level_buf = d->isal_level[level];
     d->isal->level_buf_size = sizes[level];
-    d->isal->gzip_flag = IGZIP_ZLIB;
+    d->isal->gzip_flag = d->effort.part ? IGZIP_DEFLATE : IGZIP_ZLIB;
     d->isal->flush = NO_FLUSH;
     return PNGSHIM_OK;
 }
 
 uint64_t pngshim_deflater_memory(const pngshim_effort *effort) {
     if (effort->method != PNGSHIM_LIBDEFLATE) return 0;
-    return effort->total + libdeflate_zlib_compress_bound(NULL, effort->total);
+    return effort->total + libdeflate_zlib_compress_bound(NULL, effort->total) + PNG_JOIN_ROOM;
 }
 
 static int32_t start_whole(pngshim_deflater *d, int level, uint64_t total) {
@@ -82,28 +88,74 @@ static int32_t start_whole(pngshim_deflater *d, int level, uint64_t total) {
     return d->input ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;
 }
 
+/* Makes room for so many bytes of output in all. */
+static int32_t grow(pngshim_deflater *d, size_t capacity) {
+    if (capacity <= d->capacity) return PNGSHIM_OK;
+    uint8_t *larger = realloc(d->bytes, capacity);
+    if (!larger) return PNGSHIM_NO_MEMORY;
+    d->bytes = larger;
+    d->capacity = capacity;
+    return PNGSHIM_OK;
+}
+
 /* Keeps bytes, and compresses all of them once the last are there. */
 static int32_t push_whole(pngshim_deflater *d, const uint8_t *bytes, uint64_t count, uint8_t is_last) {
     if (count > d->input_capacity - d->input_count) return PNGSHIM_FAILED;
     if (count) memcpy(d->input + d->input_count, bytes, count);
     d->input_count += count;
     if (!is_last) return PNGSHIM_OK;
-    size_t bound = libdeflate_zlib_compress_bound(d->whole, d->input_count);
-    if (bound > d->capacity) {
-        free(d->bytes);
-        d->bytes = malloc(bound);
-        d->capacity = d->bytes ? bound : 0;
-        if (!d->bytes) return PNGSHIM_NO_MEMORY;
+    /* Of a stream its head and checksum are part of the bound. */
+    size_t bound = libdeflate_zlib_compress_bound(d->whole, d->input_count), room = d->count + bound + PNG_JOIN_ROOM;
+    int32_t status = grow(d, room);
+    if (status != PNGSHIM_OK) return status;
+    if (!d->effort.part) {
+        d->length = libdeflate_zlib_compress(d->whole, d->input, d->input_count, d->bytes, bound);
+    } else {
+        uint8_t *to = d->bytes + d->count;
+        size_t   count = libdeflate_deflate_compress(d->whole, d->input, d->input_count, to, bound);
+        if (count && d->effort.part != PNGSHIM_PART_LAST) count = png_join(to, count, d->input, d->input_count);
+        d->length = count ? d->count + count : 0;
     }
-    d->length = libdeflate_zlib_compress(d->whole, d->input, d->input_count, d->bytes, bound);
     d->count = d->effort.measured ? 0 : d->length;
     return d->length ? PNGSHIM_OK : PNGSHIM_FAILED;
+}
+
+/* The head of a zlib stream: a window of 32 KiB, and about how hard was tried (RFC 1950, 2.2). */
+static int32_t put_head(pngshim_deflater *d) {
+    unsigned effort = d->effort.method == PNGSHIM_ISAL ? 1 : d->effort.level;
+    unsigned level = effort < 2 ? 0 : effort < 6 ? 1 : effort < 8 ? 2 : 3, head = 0x7800 | level << 6;
+    int32_t  status = grow(d, HEAD);
+    if (status != PNGSHIM_OK) return status;
+    head += 31 - head % 31;
+    d->bytes[0] = (uint8_t)(head >> 8);
+    d->bytes[1] = (uint8_t)head;
+    d->count = d->length = HEAD;
+    return PNGSHIM_OK;
+}
+
+uint32_t pngshim_deflater_checksum(const pngshim_deflater *d) { return d->checksum; }
+
+uint32_t pngshim_checksum_join(uint32_t first, uint32_t second, uint64_t count) {
+    return (uint32_t)adler32_combine(first, second, (z_off_t)count);
+}
+
+int32_t pngshim_deflater_seal(pngshim_deflater *d, uint32_t checksum) {
+    int32_t status = grow(d, d->count + CHECKSUM);
+    if (status != PNGSHIM_OK) return status;
+    for (int i = 0; i < CHECKSUM; i++) d->bytes[d->count++] = (uint8_t)(checksum >> (24 - 8 * i));
+    d->length += CHECKSUM;
+    return PNGSHIM_OK;
 }
 
 int32_t pngshim_deflater_start(pngshim_deflater *d, const pngshim_effort *effort) {
     d->effort = *effort;
     d->count = 0;
     d->length = 0;
+    d->checksum = 1;
+    if (effort->part == PNGSHIM_PART_FIRST) {
+        int32_t status = put_head(d);
+        if (status != PNGSHIM_OK) return status;
+    }
     if (effort->method == PNGSHIM_LIBDEFLATE) {
         int wanted = effort->level < 1 ? 1 : effort->level > 12 ? 12 : effort->level;
         return start_whole(d, wanted, effort->total);
@@ -111,9 +163,16 @@ int32_t pngshim_deflater_start(pngshim_deflater *d, const pngshim_effort *effort
     if (effort->method == PNGSHIM_ISAL) return start_isal(d, effort->level > 3 ? 3 : effort->level);
     int level = effort->level > 9 ? 9 : effort->level;
     int strategy = effort->filtered ? Z_FILTERED : Z_DEFAULT_STRATEGY;
+    uint8_t is_raw = effort->part != PNGSHIM_PART_WHOLE;
+    if (d->has_zlib && d->zlib_is_raw != is_raw) {
+        deflateEnd(&d->zlib);
+        memset(&d->zlib, 0, sizeof d->zlib);
+        d->has_zlib = 0;
+    }
     if (!d->has_zlib) {
-        if (deflateInit2(&d->zlib, level, Z_DEFLATED, 15, 9, strategy) != Z_OK) return PNGSHIM_NO_MEMORY;
+        if (deflateInit2(&d->zlib, level, Z_DEFLATED, is_raw ? -15 : 15, 9, strategy) != Z_OK) return PNGSHIM_NO_MEMORY;
         d->has_zlib = 1;
+        d->zlib_is_raw = is_raw;
         return PNGSHIM_OK;
     }
     /* Right after a reset nothing is flushed by a change of parameters. */
@@ -126,20 +185,18 @@ static int32_t make_room(pngshim_deflater *d) {
     if (d->effort.measured) d->count = 0;
     if (d->capacity - d->count >= PIECE) return PNGSHIM_OK;
     if (d->capacity > SIZE_MAX / 4) return PNGSHIM_NO_MEMORY;
-    size_t capacity = d->capacity * 2 + 2 * PIECE;
-    uint8_t *larger = realloc(d->bytes, capacity);
-    if (!larger) return PNGSHIM_NO_MEMORY;
-    d->bytes = larger;
-    d->capacity = capacity;
-    return PNGSHIM_OK;
+    return grow(d, d->capacity * 2 + 2 * PIECE);
 }
 
 /* Compresses one piece that fits an unsigned int. */
 static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t count, uint8_t is_last) {
+    /* Behind a part others follow, unless it is the last one. */
+    uint8_t ends_stream = is_last && (d->effort.part & (PNGSHIM_PART_FIRST | PNGSHIM_PART_MIDDLE)) == 0;
     if (d->effort.method == PNGSHIM_ISAL) {
         d->isal->next_in = (uint8_t *)bytes;
         d->isal->avail_in = count;
-        d->isal->end_of_stream = is_last;
+        d->isal->end_of_stream = ends_stream;
+        d->isal->flush = is_last && !ends_stream ? SYNC_FLUSH : NO_FLUSH;
     } else {
         d->zlib.next_in = (Bytef *)bytes;
         d->zlib.avail_in = count;
@@ -154,14 +211,14 @@ static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t co
             d->isal->avail_out = (uint32_t)PIECE;
             if (isal_deflate(d->isal) != COMP_OK) return PNGSHIM_FAILED;
             left = d->isal->avail_out;
-            is_done = is_last ? d->isal->internal_state.state == ZSTATE_END : d->isal->avail_in == 0 && left > 0;
+            is_done = ends_stream ? d->isal->internal_state.state == ZSTATE_END : d->isal->avail_in == 0 && left > 0;
         } else {
             d->zlib.next_out = d->bytes + d->count;
             d->zlib.avail_out = (uInt)PIECE;
-            int result = deflate(&d->zlib, is_last ? Z_FINISH : Z_NO_FLUSH);
+            int result = deflate(&d->zlib, ends_stream ? Z_FINISH : is_last ? Z_SYNC_FLUSH : Z_NO_FLUSH);
             if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return PNGSHIM_FAILED;
             left = d->zlib.avail_out;
-            is_done = is_last ? result == Z_STREAM_END : d->zlib.avail_in == 0 && left > 0;
+            is_done = ends_stream ? result == Z_STREAM_END : d->zlib.avail_in == 0 && left > 0;
         }
         d->count += PIECE - left;
         d->length += PIECE - left;
@@ -170,6 +227,7 @@ static int32_t push_piece(pngshim_deflater *d, const uint8_t *bytes, uint32_t co
 }
 
 int32_t pngshim_deflater_push(pngshim_deflater *d, const uint8_t *bytes, uint64_t count, uint8_t is_last) {
+    if (d->effort.part) d->checksum = libdeflate_adler32(d->checksum, bytes, count);
     if (d->effort.method == PNGSHIM_LIBDEFLATE) return push_whole(d, bytes, count, is_last);
     do {
         uint32_t piece = count > INT_MAX ? INT_MAX : (uint32_t)count;

@@ -358,6 +358,18 @@ int32_t pngshim_rows_pass(pngshim_rows *r, uint32_t first, uint32_t step) {
     return PNGSHIM_OK;
 }
 
+static void next_row(pngshim_rows *r) {
+    uint8_t *swap = r->row;
+    r->row = r->prior;
+    r->prior = swap;
+}
+
+int32_t pngshim_rows_above(pngshim_rows *r, const uint8_t *pixels) {
+    int32_t status = pack(r, pick(r, r->picked, pixels), NULL);
+    if (status == PNGSHIM_OK) next_row(r);
+    return status;
+}
+
 int32_t pngshim_rows_push(pngshim_rows *r, const uint8_t *pixels, uint64_t stride, const uint8_t *base,
                           uint64_t base_stride, uint32_t count) {
     for (uint32_t y = 0; y < count; y++) {
@@ -373,9 +385,7 @@ int32_t pngshim_rows_push(pngshim_rows *r, const uint8_t *pixels, uint64_t strid
         to[0] = (uint8_t)png_best_filter(r->layout.filters, r->row, r->prior, r->row_bytes, r->step);
         png_filter(to[0], to + 1, r->row, r->prior, r->row_bytes, r->step);
         r->batch_count += r->row_bytes + 1;
-        uint8_t *swap = r->row;
-        r->row = r->prior;
-        r->prior = swap;
+        next_row(r);
     }
     return PNGSHIM_OK;
 }

@@ -58,8 +58,18 @@ final class NetpbmEncoder: FrameEncoder {
     func add(_ blob: MetadataBlob) throws(CoderError) -> Bool { false }
 
     func add(_ frame: FrameInfo, pixels: PixelBuffer) throws(CoderError) {
-        guard let sink, !wroteFrame else { throw CoderError(.unsupportedFeature, "Netpbm holds one picture") }
+        _ = try beginRows(frame)
+        try addRows(pixels)
+    }
+
+    func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int? {
+        if wroteFrame { throw CoderError(.unsupportedFeature, "Netpbm holds one picture") }
         wroteFrame = true
+        return 1
+    }
+
+    func addRows(_ pixels: PixelBuffer) throws(CoderError) {
+        guard let sink, wroteFrame else { throw CoderError(.misuse, "no frame was begun") }
         if format == .pbm { return try writeBits(pixels, to: sink) }
         // Many rows at once: a system call costs more than a small row.
         let band = max(1, (1 << 18) / pixels.bytesPerRow)

@@ -10,15 +10,18 @@ import CCoderPlugin
     private(set) var mostReserved = 0
     private let allowedPolls: Int
     private let allowedMemory: Int
+    private let threads: Int
     // Not freed: a session may ask as long as it lives.
     private let table = UnsafeMutablePointer<cpi_services>.allocate(capacity: 1)
 
     /// - Parameters:
     ///   - allowedPolls: answers that the session may go on; it is cancelled at the next question.
     ///   - allowedMemory: bytes that the session may reserve.
-    init(allowedPolls: Int = .max, allowedMemory: Int = .max) {
+    ///   - threads: what the session is told that threads are worth; its work stays on one.
+    init(allowedPolls: Int = .max, allowedMemory: Int = .max, threads: Int = 1) {
         self.allowedPolls = allowedPolls
         self.allowedMemory = allowedMemory
+        self.threads = threads
         unsafe table.initialize(
             to: cpi_services(
                 size: UInt32(MemoryLayout<cpi_services>.size), flags: 0, ctx: Unmanaged.passRetained(self).toOpaque(),
@@ -34,7 +37,7 @@ import CCoderPlugin
                         unsafe ListeningHost.find(ctx).warnings.append(String(cString: text))
                     }
                 },
-                progress: { _, _, _ in }, now: { _ in 0 }, thread_hint: { _ in 1 }))
+                progress: { _, _, _ in }, now: { _ in 0 }, thread_hint: { ctx in unsafe UInt32(ListeningHost.find(ctx).threads) }))
     }
 
     func services() throws -> HostServices { unsafe try HostServices(table) }

@@ -33,6 +33,16 @@ internal import PNGShim
         case libdeflate = 2
     }
 
+    /// Which part of a stream the rows are.
+    package enum Part: UInt8 {
+        /// All of it.
+        case whole = 0
+        /// Parts are compressed each by itself, and are one stream in order; the last is sealed with a checksum.
+        case first = 1
+        case middle = 2
+        case last = 4
+    }
+
     /// How hard to work.
     package struct Effort: Hashable {
         package var method: Method
@@ -41,7 +51,8 @@ internal import PNGShim
         package var filters: UInt8
         /// Whether only the length of the result is wanted.
         package var isTrial: Bool
-        /// libdeflate: the bytes of all filtered rows.
+        package var part = Part.whole
+        /// libdeflate: the bytes of all filtered rows, those of the part alone.
         package var total = 0
 
         package init(_ method: Method, level: Int, filters: UInt8, isTrial: Bool = false) {
@@ -61,7 +72,7 @@ internal import PNGShim
         fileprivate var raw: pngshim_effort {
             pngshim_effort(
                 method: method.rawValue, level: UInt8(level), filtered: filters == 1 ? 0 : 1,
-                measured: isTrial ? 1 : 0, total: UInt64(total))
+                measured: isTrial ? 1 : 0, part: part.rawValue, total: UInt64(total))
         }
     }
 
@@ -120,6 +131,26 @@ internal import PNGShim
     package func beginPass(first: Int, step: Int) throws(CoderError) {
         try check(unsafe pngshim_rows_pass(rows, UInt32(first), UInt32(step)))
     }
+
+    /// Says which row is above the first: a part does not know the one before it.
+    func setRowAbove(_ pixels: UnsafePointer<UInt8>) throws(CoderError) {
+        try check(unsafe pngshim_rows_above(rows, pixels))
+    }
+
+    /// Adds rows that begin at `pixels`, `stride` bytes apart.
+    func push(_ pixels: UnsafePointer<UInt8>, stride: Int, count: Int) throws(CoderError) {
+        try check(unsafe pngshim_rows_push(rows, pixels, UInt64(stride), nil, 0, UInt32(count)))
+    }
+
+    /// The checksum of a part, joined to that of the parts before it.
+    ///
+    /// - Parameter count: bytes of the part's filtered rows.
+    func checksum(after previous: UInt32, count: Int) -> UInt32 {
+        unsafe pngshim_checksum_join(previous, pngshim_deflater_checksum(deflater), UInt64(count))
+    }
+
+    /// Ends a stream behind its last part.
+    func seal(_ checksum: UInt32) throws(CoderError) { try check(unsafe pngshim_deflater_seal(deflater, checksum)) }
 
     /// Adds one row of the surface after another, `step` apart.
     package func push(

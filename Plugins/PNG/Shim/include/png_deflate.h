@@ -26,8 +26,16 @@ typedef struct pngshim_effort {
     uint8_t  level;
     uint8_t  filtered;  /* what comes went through row filters: zlib then looks less for strings */
     uint8_t  measured;  /* nothing is kept of the output but its length */
+    uint8_t  part;      /* which part of a stream it is: PNGSHIM_PART_ bits */
     uint64_t total;     /* libdeflate: the bytes that will come */
 } pngshim_effort;
+
+/* A part is compressed by itself and ends with a byte, so that all of them in order are one stream. The first has the
+ * head of the stream; behind the last its checksum has to be appended. */
+#define PNGSHIM_PART_WHOLE  ((uint8_t)0)
+#define PNGSHIM_PART_FIRST  ((uint8_t)1)
+#define PNGSHIM_PART_MIDDLE ((uint8_t)2)
+#define PNGSHIM_PART_LAST   ((uint8_t)4)
 
 /* The bytes that are taken for all of the input and output; 0 where both pass through. */
 uint64_t pngshim_deflater_memory(const pngshim_effort *effort);
@@ -36,6 +44,12 @@ void    pngshim_deflater_close(pngshim_deflater *deflater);
 /* Begins a stream; what is left of another one is gone. */
 int32_t pngshim_deflater_start(pngshim_deflater *deflater, const pngshim_effort *effort);
 int32_t pngshim_deflater_push(pngshim_deflater *deflater, const uint8_t *bytes, uint64_t count, uint8_t is_last);
+/* The Adler-32 of the bytes of a part. */
+uint32_t pngshim_deflater_checksum(const pngshim_deflater *deflater);
+/* The Adler-32 of two parts, the second of `count` bytes, as of one; that of no byte is 1. */
+uint32_t pngshim_checksum_join(uint32_t first, uint32_t second, uint64_t count);
+/* Ends the stream behind its last part. */
+int32_t pngshim_deflater_seal(pngshim_deflater *deflater, uint32_t checksum);
 /* Bytes since the start of the stream. */
 uint64_t pngshim_deflater_length(const pngshim_deflater *deflater);
 /* How many bytes wait to be taken. */

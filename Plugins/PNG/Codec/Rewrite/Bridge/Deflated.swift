@@ -10,7 +10,7 @@ func deflated(_ bytes: [UInt8]) throws(CoderError) -> [UInt8] {
     }
     defer { unsafe pngshim_deflater_close(deflater) }
     var effort = pngshim_effort(
-        method: PNGSHIM_LIBDEFLATE, level: 12, filtered: 0, measured: 0, total: UInt64(max(1, bytes.count)))
+        method: PNGSHIM_LIBDEFLATE, level: 12, filtered: 0, measured: 0, part: 0, total: UInt64(max(1, bytes.count)))
     var status = unsafe pngshim_deflater_start(deflater, &effort)
     if status == PNGSHIM_OK {
         status = unsafe bytes.withUnsafeBufferPointer {

@@ -1,0 +1,87 @@
+import CoderPluginKit
+import ImageModel
+import JPEGCodec
+import Testing
+
+/// Encodes a picture as a whole, or in bands of so many rows.
+private func encode(
+    _ buffer: PixelBuffer, _ options: CoderOptions, bands: [Int]? = nil, blobs: [MetadataBlob] = [],
+    host: HostServices = HostServices()
+) throws -> [UInt8] {
+    let encoder = try JPEGEncoder(EncoderSession(options: options, host: host))
+    let sink = ByteSink()
+    let frame = FrameInfo(index: 0, rect: PixelRect(buffer.size))
+    try encoder.begin(ImageInfo(size: buffer.size, nativeFormat: buffer.format), to: sink)
+    for blob in blobs { #expect(try encoder.add(blob)) }
+    if let bands {
+        let multiple = try encoder.beginRows(frame)
+        #expect(multiple == 8 || multiple == 16)
+        var (row, number) = (0, 0)
+        while row < buffer.size.height {
+            let count = min(bands[number % bands.count], buffer.size.height - row)
+            let band = try PixelBuffer(size: PixelSize(buffer.size.width, count), format: buffer.format)
+            for y in 0..<count {
+                buffer.withRow(row + y) { bytes in band.withMutableRow(y) { $0.copy(bytes) } }
+            }
+            try encoder.addRows(Surface(band))
+            (row, number) = (row + count, number + 1)
+        }
+    } else {
+        try encoder.add(frame, pixels: Surface(buffer))
+    }
+    try encoder.finish()
+    return sink.written
+}
+
+@Suite struct `JPEG encoding by rows` {
+    private static let options: [CoderOptions] = [
+        [:], ["quality": .real(40)], ["jpeg.progressive": .bool(true)], ["jpeg.optimize": .bool(true)],
+        ["jpeg.arithmetic": .bool(true)], ["jpeg.subsampling": .string("444")], ["jpeg.subsampling": .string("422")],
+        ["jpeg.progressive": .bool(true), "jpeg.subsampling": .string("444"), "jpeg.optimize": .bool(true)],
+    ]
+
+    @Test(arguments: options, [PixelFormat.gray8, .rgb8, .cmyk8, PixelFormat(.bgra, alpha: .opaque)])
+    func `has the same bytes by rows and as a whole`(_ options: CoderOptions, _ format: PixelFormat) throws {
+        for size in [PixelSize(61, 131), PixelSize(1, 1), PixelSize(17, 16)] {
+            let source = try pngPattern(size, format)
+            let whole = try encode(source, options)
+            for bands in [[16], [1], [7, 3, 40], [1000]] {
+                #expect(try encode(source, options, bands: bands) == whole, "\(size), bands of \(bands)")
+            }
+        }
+    }
+
+    @Test func `carries metadata by rows`() throws {
+        let source = try pngPattern(PixelSize(40, 50), .rgb8)
+        let blobs = [MetadataBlob(.exif, ExifOrientation.blob(.left)), MetadataBlob(.xmp, Array("<x/>".utf8))]
+        let bytes = try encode(source, [:], bands: [16], blobs: blobs)
+        #expect(try bytes == encode(source, [:], blobs: blobs))
+        let decoder = try JPEGDecoder(DecoderSession(source: ByteSource(bytes)))
+        #expect(try decoder.readHeader().orientation == .left)
+        #expect(Set(try decoder.metadata()) == Set(blobs))
+    }
+
+    @Test func `can be cancelled, and gives back what it reserved`() throws {
+        let source = try pngPattern(PixelSize(40, 5000), .rgb8)
+        let options: CoderOptions = ["jpeg.progressive": .bool(true)]
+        let host = ListeningHost()
+        _ = try encode(source, options, bands: [64], host: host.services())
+        #expect(host.reserved == 0 && host.mostReserved > 40 * 5000)
+        let error = #expect(throws: CoderError.self) {
+            try encode(source, options, bands: [64], host: ListeningHost(allowedPolls: 3).services())
+        }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func `takes each row once`() throws {
+        let source = try pngPattern(PixelSize(20, 20), .rgb8)
+        let encoder = try JPEGEncoder(EncoderSession())
+        try encoder.begin(ImageInfo(size: source.size, nativeFormat: .rgb8), to: ByteSink())
+        #expect(throws: CoderError.self) { try encoder.addRows(Surface(source)) }
+        _ = try encoder.beginRows(FrameInfo(index: 0, rect: PixelRect(source.size)))
+        #expect(throws: CoderError.self) { try encoder.finish() }
+        try encoder.addRows(Surface(source))
+        #expect(throws: CoderError.self) { try encoder.addRows(Surface(source)) }
+        try encoder.finish()
+    }
+}
