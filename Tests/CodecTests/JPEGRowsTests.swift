@@ -21,7 +21,11 @@ private func encode(
             let count = min(bands[number % bands.count], buffer.size.height - row)
             let band = try PixelBuffer(size: PixelSize(buffer.size.width, count), format: buffer.format)
             for y in 0..<count {
-                buffer.withRow(row + y) { bytes in band.withMutableRow(y) { $0.copy(bytes) } }
+                buffer.withRow(row + y) { bytes in
+                    band.withMutableRow(y) { to in
+                        for at in bytes.byteOffsets { to.storeBytes(of: bytes.byte(at: at), toByteOffset: at, as: UInt8.self) }
+                    }
+                }
             }
             try encoder.addRows(Surface(band))
             (row, number) = (row + count, number + 1)

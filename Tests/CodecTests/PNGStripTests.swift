@@ -45,7 +45,11 @@ private func encodeBands(
         let part = PixelRect(x: 0, y: row, width: buffer.size.width, height: count)
         let band = try PixelBuffer(size: part.size, format: buffer.format)
         for y in 0..<count {
-            buffer.withRow(row + y) { bytes in band.withMutableRow(y) { $0.copy(bytes) } }
+            buffer.withRow(row + y) { bytes in
+                band.withMutableRow(y) { to in
+                    for at in bytes.byteOffsets { to.storeBytes(of: bytes.byte(at: at), toByteOffset: at, as: UInt8.self) }
+                }
+            }
         }
         try encoder.addRows(Surface(band))
         (row, number) = (row + count, number + 1)

@@ -70,7 +70,7 @@ package struct PictureShaper {
     }
 
     /// Smaller images are in memory as a whole: they stay in the caches.
-    private static let fromPixels = 32 << 20
+    private static let fromPixels = 4 << 20
 
     /// What is there of a picture that was cut off.
     package mutating func image(of part: PixelBuffer) throws(CoderError) -> DecodedImage {

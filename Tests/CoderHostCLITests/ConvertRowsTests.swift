@@ -1,0 +1,77 @@
+import Foundation
+import ImageModel
+import TestSupport
+import Testing
+
+/// Conversions of images that are large enough to go band by band from the decoder to the encoder.
+@Suite(.timeLimit(.minutes(40))) struct `The command convert, band by band` {
+    let place = TemporaryDirectory()
+
+    /// 2,301 × 2,003 pixels of a slope with some noise, .
+    init() throws {
+        let size = (width: 2301, height: 2003)
+        var state: UInt32 = 3
+        var bytes = Array("P6\n\(size.width) \(size.height)\n255\n".utf8)
+        bytes.reserveCapacity(3 * size.width * size.height + 20)
+        for y in 0..<size.height {
+            for x in 0..<size.width {
+                state = state &* 1_664_525 &+ 1_013_904_223
+                for channel in 0..<3 {
+                    bytes.append(UInt8(truncatingIfNeeded: x / 9 + y / (channel + 5)) &+ UInt8(state >> 29))
+                }
+            }
+        }
+        place.write(bytes, to: "in.ppm")
+        for output in ["in.jpg", "in.png", "in.pam"] {
+            let result = try Tool.run("convert", "in.ppm", "-o", output, directory: place.path)
+            #expect(result.status == 0, "\(result.stderr)")
+        }
+    }
+
+    private func converted(_ input: String, _ output: String, _ words: [String]) throws -> [UInt8]? {
+        let result = try Tool.run(
+            ["convert", input, "-o", output, "--overwrite"] + words, directory: place.path)
+        #expect(result.status == 0, "\(result.stderr)")
+        return readFile(place.file(output))
+    }
+
+    /// What makes the command decode the whole image first.
+    private static let whole = ["--incomplete"]
+
+    @Test(arguments: ["in.jpg", "in.png", "in.pam"], ["out.jpg", "out.png", "out.pam"])
+    func `writes the same bytes as by whole images`(_ input: String, _ output: String) throws {
+        let expected = try #require(try converted(input, output, Self.whole + ["--threads", "1"]))
+        for isolation in ["off", "require"] {
+            for threads in ["1", "3"] {
+                let words = ["--isolation", isolation, "--threads", threads]
+                #expect(try converted(input, output, words) == expected, "\(words)")
+            }
+        }
+    }
+
+    @Test(arguments: ["out.pgm", "out.pbm", "out.ppm"])
+    func `writes the same bytes as by whole images in other formats without compression`(_ output: String) throws {
+        #expect(try converted("in.jpg", output, []) == converted("in.jpg", output, Self.whole))
+    }
+
+    @Test(arguments: [["--resize", "1700x"], ["--quality", "70"], ["--strip", "all"]])
+    func `writes the same bytes as by whole images where something changes`(_ words: [String]) throws {
+        for output in ["out.jpg", "out.pam"] {
+            #expect(try converted("in.jpg", output, words) == converted("in.jpg", output, words + Self.whole))
+        }
+    }
+
+    @Test(arguments: ["out.png", "out.jpg", "out.pam"], ["off", "require"])
+    func `leaves no output where writing fails or the input ends early`(_ output: String, _ isolation: String) throws {
+        let words = ["--isolation", isolation]
+        let limited = try Tool.run(
+            ["convert", "in.jpg", "-o", output, "--limits", "output=100000"] + words, directory: place.path)
+        #expect(limited.status == 77, "\(limited.stderr)")
+        let all = try #require(readFile(place.file("in.png")))
+        place.write(Array(all[..<(all.count * 3 / 4)]), to: "cut.png")
+        let cut = try Tool.run(["convert", "cut.png", "-o", output] + words, directory: place.path)
+        #expect(cut.status != 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+        #expect(Set(names) == ["in.ppm", "in.jpg", "in.png", "in.pam", "cut.png"])
+    }
+}
