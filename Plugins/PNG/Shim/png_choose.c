@@ -16,6 +16,9 @@
 /* Rows that count for the history. */
 #define HISTORY 8
 #define LOGS    4096
+/* Bytes of a row up to which it is quicker to undo counts one by one than to clear all of them: of bytes, of pairs. */
+#define SHORT 384
+#define LONG  1024
 
 struct png_chooser {
     size_t    capacity;
@@ -23,7 +26,7 @@ struct png_chooser {
     uint32_t  history[256], history_total;
     uint8_t   seen[1 << 13];      /* a bit for each pair of bytes */
     uint32_t *pairs;              /* how often each stands in the row */
-    float     log2[LOGS];
+    float     log2[LOGS], steps[LOGS]; /* by how much n log n grows when n grows by one */
 };
 
 png_chooser *png_chooser_open(size_t count) {
@@ -40,6 +43,8 @@ png_chooser *png_chooser_open(size_t count) {
     for (unsigned n = 0; n < FILTERS; n++) c->filtered[n] = memory + n * (count + 1);
     c->capacity = count;
     for (unsigned i = 1; i < LOGS; i++) c->log2[i] = log2f((float)i);
+    for (unsigned i = 0; i + 1 < LOGS; i++) c->steps[i] = (float)(i + 1) * c->log2[i + 1] - (float)i * c->log2[i];
+    c->steps[LOGS - 1] = c->steps[LOGS - 2];
     png_chooser_reset(c);
     return c;
 }
@@ -72,19 +77,35 @@ static void count_bytes(uint32_t counts[256], const uint8_t *bytes, size_t count
     for (unsigned b = 0; b < 256; b++) counts[b] = parts[0][b] + parts[1][b] + parts[2][b] + parts[3][b];
 }
 
+static float step_of(const png_chooser *c, uint32_t n) { return c->steps[n < LOGS ? n : LOGS - 1]; }
+
 /* Less the more a few values prevail. */
-static float entropy(const png_chooser *c, const uint8_t *bytes, size_t count) {
+static float entropy(png_chooser *c, const uint8_t *bytes, size_t count) {
     uint32_t counts[256];
     float    bits = 0;
+    if (count < SHORT) {
+        for (size_t i = 0; i < count; i++) bits -= step_of(c, c->pairs[bytes[i]]++);
+        for (size_t i = 0; i < count; i++) c->pairs[bytes[i]] = 0;
+        return bits;
+    }
     count_bytes(counts, bytes, count);
     for (unsigned b = 0; b < 256; b++) bits -= (float)counts[b] * log2_of(c, counts[b]);
     return bits;
 }
 
 /* The bits of a row under the statistics of the rows before and its own. */
-static float history_bits(const png_chooser *c, const uint8_t *bytes, size_t count) {
+static float history_bits(png_chooser *c, const uint8_t *bytes, size_t count) {
     uint32_t counts[256];
     float    bits = 0, total = log2_of(c, c->history_total + (uint32_t)count);
+    if (count < SHORT) {
+        for (size_t i = 0; i < count; i++) c->pairs[bytes[i]]++;
+        for (size_t i = 0; i < count; i++) {
+            uint32_t *own = c->pairs + bytes[i];
+            if (*own) bits += (float)*own * (total - log2_of(c, c->history[bytes[i]] + *own));
+            *own = 0;
+        }
+        return bits;
+    }
     count_bytes(counts, bytes, count);
     for (unsigned b = 0; b < 256; b++)
         if (counts[b]) bits += (float)counts[b] * (total - log2_of(c, c->history[b] + counts[b]));
@@ -92,8 +113,6 @@ static float history_bits(const png_chooser *c, const uint8_t *bytes, size_t cou
 }
 
 static void add_history(png_chooser *c, const uint8_t *bytes, size_t count) {
-    uint32_t counts[256];
-    count_bytes(counts, bytes, count);
     if (c->history_total > HISTORY * count) {
         c->history_total = 0;
         for (unsigned b = 0; b < 256; b++) {
@@ -101,15 +120,22 @@ static void add_history(png_chooser *c, const uint8_t *bytes, size_t count) {
             c->history_total += c->history[b];
         }
     }
-    for (unsigned b = 0; b < 256; b++) c->history[b] += counts[b];
+    for (size_t i = 0; i < count; i++) c->history[bytes[i]]++;
     c->history_total += (uint32_t)count;
 }
 
+static uint32_t pair_at(const uint8_t *bytes, size_t i) { return (uint32_t)bytes[i - 1] << 8 | bytes[i]; }
+
 static float distinct_pairs(png_chooser *c, const uint8_t *bytes, size_t count) {
     uint32_t found = 0;
+    if (count < LONG) {
+        for (size_t i = 1; i < count; i++) found += !c->pairs[pair_at(bytes, i)]++;
+        for (size_t i = 1; i < count; i++) c->pairs[pair_at(bytes, i)] = 0;
+        return (float)found;
+    }
     memset(c->seen, 0, sizeof c->seen);
     for (size_t i = 1; i < count; i++) {
-        uint32_t pair = (uint32_t)bytes[i - 1] << 8 | bytes[i];
+        uint32_t pair = pair_at(bytes, i);
         c->seen[pair >> 3] |= (uint8_t)(1 << (pair & 7));
     }
     for (size_t i = 0; i < sizeof c->seen; i += 8) {
@@ -122,12 +148,8 @@ static float distinct_pairs(png_chooser *c, const uint8_t *bytes, size_t count) 
 
 static float pair_entropy(png_chooser *c, const uint8_t *bytes, size_t count) {
     float bits = 0;
-    for (size_t i = 1; i < count; i++) {
-        /* x log x grows by about this when x grows by one. */
-        uint32_t n = c->pairs[(uint32_t)bytes[i - 1] << 8 | bytes[i]]++;
-        bits -= (float)(n + 1) * log2_of(c, n + 1) - (float)n * log2_of(c, n);
-    }
-    for (size_t i = 1; i < count; i++) c->pairs[(uint32_t)bytes[i - 1] << 8 | bytes[i]] = 0;
+    for (size_t i = 1; i < count; i++) bits -= step_of(c, c->pairs[pair_at(bytes, i)]++);
+    for (size_t i = 1; i < count; i++) c->pairs[pair_at(bytes, i)] = 0;
     return bits;
 }
 

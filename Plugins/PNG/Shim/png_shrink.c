@@ -24,8 +24,8 @@
 
 struct pngshim_shrinker {
     pngshim_shrinking shrinking;
+    struct libdeflate_compressor *compressors[13]; /* by level, as they are needed */
     struct libdeflate_compressor *compressor;
-    int           level;
     png_chooser  *chooser;
     size_t        chooser_bytes;
     png_squeezer *squeezer;
@@ -51,7 +51,8 @@ int32_t pngshim_shrinker_open(pngshim_shrinker **shrinker) {
 
 void pngshim_shrinker_close(pngshim_shrinker *s) {
     if (!s) return;
-    if (s->compressor) libdeflate_free_compressor(s->compressor);
+    for (int level = 0; level < 13; level++)
+        if (s->compressors[level]) libdeflate_free_compressor(s->compressors[level]);
     png_chooser_close(s->chooser);
     png_squeezer_close(s->squeezer);
     free(s->memory);
@@ -66,9 +67,9 @@ static size_t capacity_of(const pngshim_shrinking *shrinking) {
 
 uint64_t pngshim_shrinker_memory(const pngshim_shrinking *shrinking) {
     size_t capacity = capacity_of(shrinking);
-    /* The tables of libdeflate's highest levels take nine megabytes. */
+    /* The tables of libdeflate's highest level take nine megabytes, those of the others one. */
     return 6 * shrinking->row_bytes + capacity + libdeflate_zlib_compress_bound(NULL, capacity) +
-           png_squeezer_memory(capacity) + ((uint64_t)10 << 20);
+           png_squeezer_memory(capacity) + ((uint64_t)12 << 20);
 }
 
 static int32_t take_memory(pngshim_shrinker *s) {
@@ -117,13 +118,9 @@ int32_t pngshim_shrinker_start(pngshim_shrinker *s, const pngshim_shrinking *shr
     int level = shrinking->level < 1 ? 1 : shrinking->level > 12 ? 12 : shrinking->level;
     if (shrinking->total > SIZE_MAX / 4 || shrinking->row_bytes > UINT32_MAX / 4) return PNGSHIM_NO_MEMORY;
     s->shrinking = *shrinking;
-    if (s->compressor && s->level != level) {
-        libdeflate_free_compressor(s->compressor);
-        s->compressor = NULL;
-    }
-    if (!s->compressor) s->compressor = libdeflate_alloc_compressor(level);
+    if (!s->compressors[level]) s->compressors[level] = libdeflate_alloc_compressor(level);
+    s->compressor = s->compressors[level];
     if (!s->compressor) return PNGSHIM_NO_MEMORY;
-    s->level = level;
     int32_t status = take_memory(s);
     if (status != PNGSHIM_OK) return status;
     s->begin = s->end = 0;

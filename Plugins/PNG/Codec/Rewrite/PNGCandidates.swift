@@ -84,11 +84,13 @@ struct PNGCandidates {
         orders.append(order.byNeighbours(try PixelFacts.neighbours(of: indices, host: host)))
         let depth = [1, 2, 4].first { order.count <= 1 << $0 } ?? 8
         var found: [PNGCandidate] = []
-        for (place, chosen) in orders.enumerated() where orders.firstIndex(of: chosen) == place {
-            // Strings are longer where every index has a byte of its own.
-            for depth in depth < 8 ? [depth, 8] : [8] {
+        // Strings may be longer where every index has a byte of its own.
+        for depth in depth < 8 ? [depth, 8] : [8] {
+            for (place, chosen) in orders.enumerated() where orders.firstIndex(of: chosen) == place {
                 let layout = PNGLayout(colorType: 3, depth: depth, palette: order.palette(chosen))
-                found.append(PNGCandidate(indices, layout, values: PNGPaletteOrder.values(chosen)))
+                var candidate = PNGCandidate(indices, layout, values: PNGPaletteOrder.values(chosen))
+                candidate.isReordered = place > 0
+                found.append(candidate)
             }
         }
         return found

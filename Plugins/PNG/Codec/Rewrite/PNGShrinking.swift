@@ -6,6 +6,8 @@ struct PNGCandidate {
     var layout: PNGLayout
     var pixels: PixelBuffer
     var packing: StoredRows.Packing
+    /// Whether it differs from the candidate in front of it in the order of the palette alone.
+    var isReordered = false
 
     /// Samples as they are in `pixels`, or with fewer channels.
     init(_ pixels: PixelBuffer, _ layout: PNGLayout) {
