@@ -52,7 +52,8 @@ private func optimized(_ bytes: [UInt8], _ request: RewriteRequest = optimizing)
             [[1, 2, 3], [200, 100, 0], [9, 9, 90]][(x / 3 + y / 5 * x) % 3]
         },
         Reduction(testDescription: "RGBA of which one color is transparent", type: 6, form: [8, 2]) { x, y in
-            (x * x * 3 + y * y * 5 + x * y) % 7 == 0 ? [7, 7, 9, 0] : [UInt8(x * 10), UInt8(y * 13), UInt8(truncatingIfNeeded: x * y * 5), 255]
+            (x * x * 3 + y * y * 5 + x * y) % 7 == 0 ? [7, 7, 9, 0]
+                : [UInt8(x * 10), UInt8(y * 13), UInt8(truncatingIfNeeded: x * y * 5), 255]
         },
         Reduction(testDescription: "gray with alpha of one transparent gray", type: 4, form: [8, 0]) { x, y in
             (x + y) % 5 == 0 ? [3, 0] : [UInt8(truncatingIfNeeded: 4 + (x * 11 + y * 7) % 251), 255]
