@@ -40,7 +40,7 @@ typedef struct target {
     int      plain; /* 1: chroma is repeated; 2: and samples may be off by a little */
 } target;
 
-/* The picture that the coefficients are written as. */
+/* The image that the coefficients are written as. */
 typedef struct turned {
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
     uint32_t         width, height;
@@ -66,7 +66,7 @@ struct jpegs_decoder {
     uint8_t                      *window;
     size_t                        room;       /* bytes of the window                                      */
     size_t                        start;      /* where in the file `base` stands                          */
-    /* Of the picture. The library's own fields may be those of a second, damaged frame header half read. */
+    /* Of the image. The library's own fields may be those of a second, damaged frame header half read. */
     uint32_t                      width, height;
     int                           components;
     size_t                        head;       /* bytes up to and with the header of the first scan        */
@@ -161,7 +161,7 @@ jvirt_barray_ptr jpegs_array_part(jpegs_decoder *d, jvirt_barray_ptr whole, JDIM
 void             jpegs_array_release(jvirt_barray_ptr array);
 JBLOCKROW        jpegs_array_row(jvirt_barray_ptr array, JDIMENSION row);
 
-/* A component of the picture that is written. */
+/* A component of the image that is written. */
 typedef struct plane {
     int        across, down;           /* samples of a unit: the sampling factors */
     JDIMENSION blocks_across, blocks_down;
