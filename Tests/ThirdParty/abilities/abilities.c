@@ -23,6 +23,7 @@ CPI_MANIFEST(
     " \"abi\": { \"major\": 1, \"minor_built\": 0, \"minor_needed\": 0 }, \"concurrency\": \"any\","
     " \"coders\": [ { \"id\": \"org.example.abilities\","
     " \"roles\": [\"decode\", \"scale\", \"region\", \"items\", \"rewrite\", \"transcode\"],"
+    " \"transcodes\": [\"pam\"],"
     " \"options\": [ { \"key\": \"abilities.red\", \"type\": \"i64\", \"min\": 0, \"max\": 255, \"default\": 0,"
     " \"scope\": \"decode\", \"summary\": \"red of every pixel\" } ],"
     " \"formats\": [ { \"id\": \"frm\", \"extensions\": [\"frm\"],"
