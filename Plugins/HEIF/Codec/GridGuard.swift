@@ -48,13 +48,13 @@ struct GridGuard {
         switch table.items[tile]?.type {
         case "hvc1":
             for case .hevc(let configuration) in table.properties(of: tile) {
-                held += configuration.parameterSets.compactMap { CodedSize.hevcWindow(table.bytes[$0]) }
+                if let least = configuration.sizes.leastShown { held.append(least) }
             }
             let data = try table.data(of: tile, from: source, limit: 0)
             held += HeaderGuard.units(data).compactMap { CodedSize.hevcWindow($0) }
         case "av01":
             for case .av1(let configuration) in table.properties(of: tile) {
-                if let size = CodedSize.av1(table.bytes[configuration.headers]) { held.append(size) }
+                if let size = configuration.coded { held.append(size) }
             }
             let data = try table.data(of: tile, from: source, limit: 0)
             if let size = CodedSize.av1(data[...]) { held.append(size) }

@@ -10,12 +10,21 @@ enum ItemProperty {
     case profile(Range<Int>)
     /// Quarter turns against the clock.
     case rotation(Int)
-    case mirror
+    /// 0 exchanges top and bottom, 1 left and right.
+    case mirror(Int)
     case cleanAperture(CleanAperture)
     case auxiliary(String)
     case hevc(HEVCConfiguration)
     case av1(AV1Configuration)
     case other(FourCC)
+
+    /// Whether it turns, mirrors or crops.
+    var isTransform: Bool {
+        switch self {
+        case .rotation, .mirror, .cleanAperture: true
+        default: false
+        }
+    }
 
     init(_ box: Box, in cursor: BoxCursor) throws(CoderError) {
         var fields = cursor.inside(box)
@@ -28,7 +37,7 @@ enum ItemProperty {
         case "irot":
             self = .rotation(try fields.u8() & 3)
         case "imir":
-            self = .mirror
+            self = .mirror(try fields.u8() & 1)
         case "clap":
             self = .cleanAperture(try CleanAperture(&fields))
         case "auxC":
@@ -87,24 +96,43 @@ struct CleanAperture {
 struct HEVCConfiguration {
     let isGray: Bool
     let depth: Int
-    let parameterSets: [Range<Int>]
+    let sizes: CodedSizes
 
     init(_ fields: inout BoxCursor) throws(CoderError) {
         try fields.skip(16)
         isGray = try fields.u8() & 3 == 0
         depth = 8 + (try fields.u8() & 7)
         try fields.skip(4)
-        var found: [Range<Int>] = []
+        var sizes = CodedSizes()
         for _ in 0..<(try fields.u8()) {
             try fields.skip(1)
             for _ in 0..<(try fields.u16()) {
                 let length = try fields.u16()
                 let start = fields.offset
                 try fields.skip(length)
-                found.append(start..<start + length)
+                sizes.add(set: fields.bytes[start..<start + length])
             }
         }
-        parameterSets = found
+        self.sizes = sizes
+    }
+}
+
+/// The extremes of the sizes in the sequence parameter sets of a stream.
+struct CodedSizes {
+    private(set) var first: PixelSize?
+    private(set) var longest = PixelSize.zero
+    private(set) var largest = PixelSize.zero
+    /// The smallest width and height that is shown; nil without any set.
+    private(set) var leastShown: PixelSize?
+
+    /// - Parameter unit: any NAL unit; others than sets have no size.
+    mutating func add(set unit: ArraySlice<UInt8>) {
+        guard let size = CodedSize.hevc(unit), let shown = CodedSize.hevcWindow(unit) else { return }
+        first = first ?? size
+        if max(size.width, size.height) > max(longest.width, longest.height) { longest = size }
+        if size.area ?? .max > largest.area ?? .max { largest = size }
+        let least = leastShown ?? shown
+        leastShown = PixelSize(min(least.width, shown.width), min(least.height, shown.height))
     }
 }
 
@@ -114,7 +142,8 @@ struct HEVCConfiguration {
 struct AV1Configuration {
     let isGray: Bool
     let depth: Int
-    let headers: Range<Int>
+    /// The size in the sequence header, where it is there.
+    let coded: PixelSize?
 
     init(_ fields: inout BoxCursor) throws(CoderError) {
         try fields.skip(2)
@@ -122,6 +151,6 @@ struct AV1Configuration {
         depth = flags & 0x40 == 0 ? 8 : flags & 0x20 == 0 ? 10 : 12
         isGray = flags & 0x10 != 0
         try fields.skip(1)
-        headers = fields.remaining
+        coded = CodedSize.av1(fields.bytes[fields.remaining])
     }
 }

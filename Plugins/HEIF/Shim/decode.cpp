@@ -12,53 +12,32 @@
 
 namespace {
 
-// The file as libheif reads it where it would refuse it as it is: behind boxes of ours, or with four bytes shown
-// differently.
-struct Disguised {
+// The file as libheif reads it: behind boxes of ours.
+struct Spliced {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0, position = 0;
     std::vector<uint8_t> prefix;
 
-    // The first compatible brand (ISO/IEC 14496-12 section 4.3): size 4, "ftyp", major 4, version 4, brands.
-    static constexpr uint64_t place = 16;
-
     uint64_t total() const { return prefix.size() + count; }
 
-    // libheif 1.15 serves files with one of four brands; "avis" or "hevc" alone hold a still picture just as well.
-    bool is_needed() const
-    {
-        if (!prefix.empty()) return true;
-        const uint64_t end = count < 8 ? 0 : uint64_t(bytes[0]) << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-        if (end < place + 4 || end > count) return false;
-        for (uint64_t at = place; at + 4 <= end; at += 4) {
-            for (const char *brand : {"heic", "heix", "mif1", "avif"}) {
-                if (std::memcmp(bytes + at, brand, 4) == 0) return false;
-            }
-        }
-        return true;
-    }
-
-    static int64_t tell(void *user) { return int64_t(static_cast<Disguised *>(user)->position); }
+    static int64_t tell(void *user) { return int64_t(static_cast<Spliced *>(user)->position); }
 
     static int read(void *out, size_t size, void *user)
     {
-        auto self = static_cast<Disguised *>(user);
+        auto self = static_cast<Spliced *>(user);
         if (size > self->total() - self->position) return 1;
         auto to = static_cast<uint8_t *>(out);
         const uint64_t start = self->position, front = self->prefix.size();
         const size_t own = start < front ? size_t(std::min<uint64_t>(front - start, size)) : 0;
         if (own) std::memcpy(to, self->prefix.data() + start, own);
         if (size > own) std::memcpy(to + own, self->bytes + (start + own - front), size - own);
-        for (uint64_t at = place; front == 0 && at < place + 4; at++) {
-            if (at >= start && at - start < size) to[at - start] = uint8_t("mif1"[at - place]);
-        }
         self->position += size;
         return 0;
     }
 
     static int seek(int64_t position, void *user)
     {
-        auto self = static_cast<Disguised *>(user);
+        auto self = static_cast<Spliced *>(user);
         if (position < 0 || uint64_t(position) > self->total()) return 1;
         self->position = uint64_t(position);
         return 0;
@@ -66,18 +45,18 @@ struct Disguised {
 
     static heif_reader_grow_status wait(int64_t size, void *user)
     {
-        return size >= 0 && uint64_t(size) <= static_cast<Disguised *>(user)->total()
+        return size >= 0 && uint64_t(size) <= static_cast<Spliced *>(user)->total()
                    ? heif_reader_grow_status_size_reached
                    : heif_reader_grow_status_size_beyond_eof;
     }
 };
 
-const heif_reader disguising = {1, Disguised::tell, Disguised::read, Disguised::seek, Disguised::wait};
+const heif_reader splicing = {1, Spliced::tell, Spliced::read, Spliced::seek, Spliced::wait};
 
 }
 
 struct heif_shim_decoder {
-    Disguised file;
+    Spliced file;
     heif_context *context = nullptr;
     heif_image_handle *primary = nullptr;
     heif_image *image = nullptr;
@@ -107,11 +86,8 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *pref
         if (int32_t code = shim_register_decoders(made->context, error)) return code;
         made->file.bytes = bytes;
         made->file.count = count;
-        if (prefix_count) made->file.prefix.assign(prefix, prefix + prefix_count);
-        heif_error result =
-            made->file.is_needed()
-                ? heif_context_read_from_reader(made->context, &disguising, &made->file, nullptr)
-                : heif_context_read_from_memory_without_copy(made->context, bytes, count, nullptr);
+        made->file.prefix.assign(prefix, prefix + prefix_count);
+        heif_error result = heif_context_read_from_reader(made->context, &splicing, &made->file, nullptr);
         if (result.code) return report(result, error);
         result = heif_context_get_primary_image_handle(made->context, &made->primary);
         if (result.code) return report(result, error);
@@ -149,19 +125,12 @@ bool colors_of(const heif_image_handle *handle, ShimColors *colors)
 
 }
 
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
-                         uint8_t may_skip_crop, heif_shim_poll poll, void *context, heif_shim_picture *picture,
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t own_colors, uint8_t may_skip_crop,
+                         heif_shim_poll poll, void *context, heif_shim_picture *picture,
                          heif_shim_error *error)
 {
     return guarded(error, [&] {
         heif_image_handle *handle = decoder->primary;
-        std::unique_ptr<heif_image_handle, void (*)(const heif_image_handle *)> owned(
-            nullptr, heif_image_handle_release);
-        if (thumbnail != 0) {
-            heif_error result = heif_image_handle_get_thumbnail(decoder->primary, thumbnail, &handle);
-            if (result.code) return report(result, error);
-            owned.reset(handle);
-        }
         if (decoder->image) heif_image_release(decoder->image);
         decoder->image = nullptr;
         const heif_colorspace space = as_gray ? heif_colorspace_monochrome : heif_colorspace_RGB;

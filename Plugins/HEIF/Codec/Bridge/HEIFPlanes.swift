@@ -2,7 +2,7 @@ internal import CoderPluginKit
 internal import HEIFShim
 internal import ImageModel
 
-/// libheif with a file open: it decodes one picture into planes and copies rows out of them.
+/// libheif with one image of a file open: it decodes the image into planes and copies rows out of them.
 ///
 /// - Ownership: the source's bytes are borrowed; everything of libheif goes when this object goes.
 @safe final class HEIFPlanes {
@@ -22,27 +22,25 @@ internal import ImageModel
     private let source: ByteSource
     private let poll: CancellationPoll
 
-    /// - Parameter prefix: what the library sees in front of the source; copied.
-    init(
-        _ session: DecoderSession, behind prefix: [UInt8] = [], maxSide: Int, threads: Int, maxPixels: Int
-    ) throws(CoderError) {
+    /// - Parameter excerpt: the boxes that the library reads, in front of the source; copied.
+    init(_ session: DecoderSession, _ excerpt: Excerpt, maxSide: Int, threads: Int) throws(CoderError) {
         source = session.source
         poll = CancellationPoll(session.host)
         var error = heif_shim_error()
         let code = unsafe heif_shim_open(
-            source.baseAddress, UInt64(source.available), prefix, UInt64(prefix.count), UInt32(clamping: maxSide),
-            UInt32(threads), UInt64(maxPixels), &decoder, &error)
+            source.baseAddress, UInt64(source.available), excerpt.prefix, UInt64(excerpt.prefix.count),
+            UInt32(clamping: maxSide), UInt32(threads), UInt64(session.limits.maxPixels), &decoder, &error)
         if code != 0 { throw .heif(error) }
     }
 
     deinit { unsafe heif_shim_close(decoder) }
 
-    /// Decodes the primary picture, or the thumbnail with that item id.
-    func decode(_ picture: Picture, thumbnail: UInt32) throws(CoderError) -> Decoded {
+    /// Decodes the image.
+    func decode(_ picture: Picture) throws(CoderError) -> Decoded {
         var found = heif_shim_picture()
         var error = heif_shim_error()
         let code = unsafe heif_shim_decode(
-            decoder, thumbnail, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
+            decoder, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
             poll.callback, poll.context, &found, &error)
         if code == heif_shim_code_stopped, let reason = poll.error { throw reason }
         if code != 0 { throw .heif(error) }

@@ -57,16 +57,16 @@ typedef struct heif_shim_layout {
 /* Asked before each unit of HEVC and each image of AV1; any answer but 0 ends the call with heif_shim_code_stopped. */
 typedef int32_t (*heif_shim_poll)(void *context);
 
-/* Reads the boxes. `bytes` stay where they are until close; `prefix`, which libheif sees in front of them, is copied. */
+/* Reads the boxes in `prefix`, which is copied; libheif sees `bytes` behind it, which stay where they are until close. */
 int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *prefix, uint64_t prefix_count,
                        uint32_t max_side, uint32_t threads, uint64_t max_pixels, heif_shim_decoder **decoder,
                        heif_shim_error *error);
 
-/* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes.
+/* Decodes the primary picture into planes.
    `own_colors`: the picture is one AV1 stream, whose colours need not be converted by libheif.
    `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
-                         uint8_t may_skip_crop, heif_shim_poll poll, void *context, heif_shim_picture *picture,
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t own_colors, uint8_t may_skip_crop,
+                         heif_shim_poll poll, void *context, heif_shim_picture *picture,
                          heif_shim_error *error);
 
 /* Interleaves rows first ..< end of the decoded picture, `width` pixels of each, into `pixels`. */
