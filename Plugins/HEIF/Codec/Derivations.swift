@@ -86,6 +86,11 @@ final class Derivations {
         return try result.get()
     }
 
+    /// Whether there is an alpha channel, or something that should be one.
+    func hasAlpha(_ id: UInt32) -> Bool {
+        do throws(CoderError) { return try alpha(id) != nil } catch { return true }
+    }
+
     private static let alphaKinds: Set<String> = [
         "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
     ]

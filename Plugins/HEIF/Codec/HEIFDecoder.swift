@@ -39,7 +39,19 @@ public final class HEIFDecoder: ItemDecoder {
     public func decode(
         _ request: DecodeRequest, into surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        try decode(try selected().picture, of: try boxes(), into: surface)
+        let image = try selected()
+        let region = request.region ?? PixelRect(image.picture.size)
+        guard surface.size == region.size, PixelRect(image.picture.size).contains(region),
+            image.picture.formats.contains(surface.format)
+        else { throw CoderError(.misuse, "the surface does not fit the image") }
+        // libheif finds items anywhere in the file; it cannot wait.
+        guard session.source.isComplete else { throw .needsInput }
+        if !(try boxes().isMini) { try Container.checkPlaces(in: session.source) }
+        if let plan = try plan(for: image.picture) {
+            try paint(plan, region, into: surface)
+        } else {
+            try decodeWhole(image.picture, region, into: surface)
+        }
         return .complete
     }
 
@@ -94,6 +106,8 @@ public final class HEIFDecoder: ItemDecoder {
     }
 
     private func info(of picture: Picture, at index: Int, of file: File) -> ImageInfo {
+        let plan = TilePlan(grid: picture.id, size: picture.size, in: file.derivations, from: session.source)
+        let tiles = plan.flatMap { $0.tiles.count > 1 ? $0 : nil }
         // Exif of other images is read when it is asked for: thousands may share a large one.
         let orientation =
             index > 0 ? nil : MetadataReader(table: file.derivations.table, session: session).storedOrientation(of: picture.id)
@@ -101,22 +115,52 @@ public final class HEIFDecoder: ItemDecoder {
             size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
             orientation: orientation, orientationApplied: true, isLossy: true,
             color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.profile != nil),
-            hasItems: file.images.count > 1)
+            hasItems: file.images.count > 1,
+            tileSize: tiles.map { $0.placement.isTransposed ? $0.tile.transposed : $0.tile },
+            regionCost: tiles == nil ? .whole : .tiles)
     }
 
     // MARK: Pixels
 
-    private func decode(
-        _ picture: Picture, of file: File, into surface: borrowing Surface
-    ) throws(CoderError) {
-        guard surface.size == picture.size, picture.formats.contains(surface.format) else {
-            throw CoderError(.misuse, "the surface does not fit the picture")
+    private typealias Plan = (colors: TilePlan, alpha: TilePlan?)
+
+    /// How to put the image together; nil where libheif does it.
+    private func plan(for picture: Picture) throws(CoderError) -> Plan? {
+        let derivations = try boxes().derivations
+        let source = session.source
+        guard let colors = TilePlan(grid: picture.id, size: picture.size, in: derivations, from: source) else { return nil }
+        guard let alpha = try derivations.alpha(picture.id) else { return (colors, nil) }
+        guard
+            let plan = TilePlan(grid: alpha, size: picture.size, in: derivations, from: source)
+                ?? TilePlan(single: alpha, size: picture.size, in: derivations)
+        else { return nil }
+        return (colors, plan)
+    }
+
+    private func paint(_ plan: Plan, _ region: PixelRect, into surface: borrowing Surface) throws(CoderError) {
+        let derivations = try boxes().derivations
+        let id = try selected().picture.id
+        let alpha = try derivations.alpha(id)
+        let read = [plan.colors, plan.alpha].compactMap { $0 }.flatMap { $0.places(in: region).map(\.tile) }
+        let members = [id] + (alpha.map { [$0] } ?? []) + read
+        try HeaderGuard(derivations: derivations).checkItems(Array(Set(members)), in: session.source)
+        let painter = GridPainter(session: session, derivations: derivations, maxSide: maxSide)
+        var findings = try painter.paint(plan.colors, region, isAlpha: false, into: surface)
+        if let alpha = plan.alpha, surface.format.channels.hasAlpha {
+            let found = try painter.paint(alpha, region, isAlpha: true, into: surface)
+            findings.hasGaps = findings.hasGaps || found.hasGaps
+            findings.warning = findings.warning ?? found.warning
         }
-        // libheif finds items anywhere in the file; it cannot wait.
-        guard session.source.isComplete else { throw .needsInput }
-        if !file.isMini { try Container.checkPlaces(in: session.source) }
-        let members = file.derivations.closure(of: picture.id)
-        try HeaderGuard(derivations: file.derivations).checkItems(members, in: session.source)
+        if let warning = findings.warning { session.host.warn("libde265: \(warning)") }
+        if findings.hasGaps { throw .truncated("the HEVC slices do not cover the image") }
+    }
+
+    private func decodeWhole(
+        _ picture: Picture, _ region: PixelRect, into surface: borrowing Surface
+    ) throws(CoderError) {
+        let derivations = try boxes().derivations
+        let members = derivations.closure(of: picture.id)
+        try HeaderGuard(derivations: derivations).checkItems(members, in: session.source)
         try session.host.checkCancellation()
 
         let own = Self.libraryMemory(for: picture, sourceBytes: session.source.available)
@@ -124,32 +168,36 @@ public final class HEIFDecoder: ItemDecoder {
         // Giving back is never refused.
         defer { try? session.host.reserve(bytes: -own) }
 
-        let side = session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20
-        let excerpt = try Excerpt(members, in: file.derivations, from: session.source)
-        let decoder = try HEIFPlanes(session, excerpt, maxSide: side, threads: threads)
-        let decoded = try decoder.decode(picture)
+        let excerpt = try Excerpt(members, in: derivations, from: session.source)
+        let decoder = try HEIFPlanes(session, excerpt, maxSide: maxSide, threads: threads)
+        let decoded = try decoder.decode(picture, asGray: picture.isGray)
         guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")
         }
         if decoded.skippedCrop {
-            session.host.warn("the clean aperture lies outside of the picture and was left out")
+            session.host.warn("the clean aperture lies outside of the image and was left out")
         } else if decoded.size != picture.size {
             session.host.warn("the stream holds \(decoded.size) pixels; the file says \(picture.size)")
         }
         if let warning = decoded.warning { session.host.warn("libde265: \(warning)") }
         let isLimited = picture.isGray && picture.codePoints.map { !$0.isFullRange } ?? decoded.isLimitedRange
+        let target = PaintTarget(surface)
         var row = 0
-        while row < picture.size.height {
+        while row < region.height {
             try session.host.checkCancellation()
-            let end = min(row + 64, picture.size.height)
-            try decoder.copyRows(row..<end, expandingRange: isLimited, into: surface)
-            session.host.progress(end, of: picture.size.height)
+            let end = min(row + 64, region.height)
+            let part = PixelRect(x: region.x, y: region.y + row, width: region.width, height: end - row)
+            try decoder.paint(
+                TilePlan.Place(part: part, target: Placement.Step(0, row)), expandingRange: isLimited, into: target)
+            session.host.progress(end, of: region.height)
             row = end
         }
-        if decoded.hasGaps { throw .truncated("the HEVC slices do not cover the picture") }
+        if decoded.hasGaps { throw .truncated("the HEVC slices do not cover the image") }
     }
 
-    /// Threads for tiles and for AV1; a single one costs the least processor time.
+    private var maxSide: Int { session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20 }
+
+    /// Threads for AV1; a single one costs the least processor time.
     private var threads: Int {
         let wanted = session.options.integer(OptionKey.threads) ?? 1
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
@@ -158,9 +206,9 @@ public final class HEIFDecoder: ItemDecoder {
 
     /// What libheif and its decoder hold at their peak: the stream twice, then the decoder's frame beside a copy of it,
     /// then that copy (4:2:0: one and a half samples a pixel) beside the planes of the result.
-    private static func libraryMemory(for picture: Picture, sourceBytes: Int) -> Int {
+    static func libraryMemory(for picture: Picture, sourceBytes: Int, planes: Int? = nil) -> Int {
         let samples = (picture.size.area ?? 0) * (picture.depth > 8 ? 2 : 1)
-        let planes = (picture.isGray ? 1 : 3) + (picture.hasAlpha ? 1 : 0)
+        let planes = planes ?? (picture.isGray ? 1 : 3) + (picture.hasAlpha ? 1 : 0)
         return 2 * sourceBytes + samples * planes + samples * 3 / 2
     }
 }

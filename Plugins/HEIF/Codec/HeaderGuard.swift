@@ -34,7 +34,7 @@ struct HeaderGuard {
                 if let size = CodedSize.av1(data[...]) { try derivations.checkCoded(size, of: id) }
             case "grid":
                 try derivations.check(Self.gridCanvas(data))
-                try GridGuard(table: table).check(id, rule: data, in: source)
+                try GridGuard(table: table).check(id, rule: data, reading: Set(members), in: source)
             case "iovl": try derivations.check(Self.canvas(data, sizesAt: 10))
             default: break
             }

@@ -78,15 +78,53 @@ enum ItemProperty {
 struct CleanAperture {
     /// Rounded to whole pixels, as libheif does.
     let size: PixelSize
+    /// Whether width and height are whole numbers.
+    private let isWhole: Bool
+    /// From the center of the image to that of the part.
+    private let across, down: Fraction
+
+    private typealias Fraction = (numerator: Int, denominator: Int)
 
     init(_ fields: inout BoxCursor) throws(CoderError) {
-        func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Int {
-            let numerator = Int(try fields.u32())
-            let denominator = Int(try fields.u32())
-            guard denominator > 0, denominator <= Int(Int32.max) else { throw .corrupt("a 'clap' with a zero") }
-            return (numerator + denominator / 2) / denominator
+        func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Fraction {
+            let fraction = (numerator: Int(try fields.u32()), denominator: Int(try fields.u32()))
+            guard fraction.denominator > 0, fraction.denominator <= Int(Int32.max) else {
+                throw .corrupt("a 'clap' with a zero")
+            }
+            return fraction
         }
-        size = PixelSize(try fraction(&fields), try fraction(&fields))
+        func rounded(_ fraction: Fraction) -> Int {
+            (fraction.numerator + fraction.denominator / 2) / fraction.denominator
+        }
+        let (width, height) = (try fraction(&fields), try fraction(&fields))
+        size = PixelSize(rounded(width), rounded(height))
+        isWhole = width.numerator % width.denominator == 0 && height.numerator % height.denominator == 0
+        func offset(_ fields: inout BoxCursor) -> Fraction {
+            // A box that ends early is libheif's to refuse: no part is as far off.
+            guard let numerator = try? fields.u32(), let denominator = try? fields.u32(), denominator > 0 else {
+                return (Int(Int32.max), 1)
+            }
+            return (Int(Int32(bitPattern: numerator)), Int(denominator))
+        }
+        across = offset(&fields)
+        down = offset(&fields)
+    }
+
+    /// The part of an image; nil where it is not inside, or not of whole pixels.
+    func rect(in image: PixelSize) -> PixelRect? {
+        guard isWhole, !size.isEmpty, size.width <= image.width, size.height <= image.height else { return nil }
+        // Rounded down, as libheif does.
+        func start(_ offset: Fraction, _ free: Int) -> Int? {
+            let (middle, overflow) = free.multipliedReportingOverflow(by: offset.denominator)
+            guard !overflow, abs(middle) < 1 << 61 else { return nil }
+            let (sum, whole) = (2 * offset.numerator + middle, 2 * offset.denominator)
+            return sum >= 0 ? sum / whole : -((whole - 1 - sum) / whole)
+        }
+        guard let x = start(across, image.width - size.width), let y = start(down, image.height - size.height) else {
+            return nil
+        }
+        let rect = PixelRect(x: x, y: y, width: size.width, height: size.height)
+        return PixelRect(image).contains(rect) ? rect : nil
     }
 }
 

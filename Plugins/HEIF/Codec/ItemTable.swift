@@ -150,6 +150,13 @@ struct ItemTable {
         return joined
     }
 
+    /// The bytes of an item.
+    func byteCount(of id: UInt32, in source: ByteSource) throws(CoderError) -> Int {
+        var count = 0
+        for extent in items[id]?.extents ?? [] { count += try place(extent, in: source).count }
+        return count
+    }
+
     /// The first bytes of an item that stands in the `meta` box itself; nil for any other.
     func inlineBytes(of id: UInt32, atMost limit: Int) -> [UInt8]? {
         guard let extents = items[id]?.extents, extents.count == 1, extents[0].method == 1,

@@ -36,11 +36,13 @@ internal import ImageModel
     deinit { unsafe heif_shim_close(decoder) }
 
     /// Decodes the image.
-    func decode(_ picture: Picture) throws(CoderError) -> Decoded {
+    ///
+    /// - Parameter asGray: whether only the brightness is wanted, else RGB.
+    func decode(_ picture: Picture, asGray: Bool) throws(CoderError) -> Decoded {
         var found = heif_shim_picture()
         var error = heif_shim_error()
         let code = unsafe heif_shim_decode(
-            decoder, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
+            decoder, asGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
             poll.callback, poll.context, &found, &error)
         if code == heif_shim_code_stopped, let reason = poll.error { throw reason }
         if code != 0 { throw .heif(error) }
@@ -53,17 +55,30 @@ internal import ImageModel
             hasGaps: found.is_uncovered != 0, warning: warning.isEmpty ? nil : warning)
     }
 
-    func copyRows(
-        _ rows: Range<Int>, expandingRange: Bool, into surface: borrowing Surface
+    /// Copies a part of the image into a surface.
+    ///
+    /// - Parameters:
+    ///   - right: how a pixel to the right in the image moves in the surface; `down` likewise.
+    ///   - isAlpha: whether the image is the alpha channel of what is in the surface already.
+    func paint(
+        _ place: TilePlan.Place, right: Placement.Step = Placement.Step(1, 0), down: Placement.Step = Placement.Step(0, 1),
+        isAlpha: Bool = false, expandingRange: Bool = false, into target: PaintTarget
     ) throws(CoderError) {
         let layout = heif_shim_layout(
-            channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits),
-            expand_range: expandingRange ? 1 : 0)
-        let start = unsafe surface.baseAddress + rows.lowerBound * surface.stride
-        let code = unsafe heif_shim_copy_rows(
-            decoder, UInt32(rows.lowerBound), UInt32(rows.upperBound), UInt32(surface.size.width), layout,
-            start.assumingMemoryBound(to: UInt8.self), UInt64(surface.stride))
-        if code != 0 { throw .corrupt("the decoded picture has other channels than the file says") }
+            channels: target.format.channels.rawValue, bits: UInt8(target.format.bits),
+            expand_range: expandingRange ? 1 : 0, only_alpha: isAlpha ? 1 : 0)
+        let (width, height) = (place.part.width, place.part.height)
+        // Both corners lie in the surface, which is checked there, and so does all between.
+        _ = unsafe target.pixel(
+            place.target.x + (width - 1) * right.x + (height - 1) * down.x,
+            place.target.y + (width - 1) * right.y + (height - 1) * down.y)
+        func bytes(_ step: Placement.Step) -> Int64 {
+            Int64(step.y * target.stride + step.x * target.format.bytesPerPixel)
+        }
+        let code = unsafe heif_shim_paint(
+            decoder, UInt32(place.part.x), UInt32(place.part.y), UInt32(width), UInt32(height), layout,
+            target.pixel(place.target.x, place.target.y), bytes(right), bytes(down))
+        if code != 0 { throw .corrupt("the decoded image has other channels than the file says") }
     }
 }
 
