@@ -150,7 +150,7 @@ extension HandmadeHEIF {
     @Test func `repeated references make one item`() throws {
         var file = HandmadeHEIF.collection([("thmb", 1, ""), ("auxl", 1, gainMap)])
         for _ in 0..<50_000 { file.references += [("thmb", 2, [1]), ("auxl", 3, [1])] }
-        for _ in 0..<50_000 { file.references += [("thmb", 1, [1]), ("dimg", 1, [1])] }
+        for _ in 0..<50_000 { file.references += [("thmb", 1, [1]), ("auxl", 1, [2])] }
         #expect(try items(try makeDecoder(file.bytes)).map(\.role) == [.primary, .thumbnail, .auxiliary])
     }
 
