@@ -109,7 +109,8 @@ extension HandmadeHEIF {
     func `are to the bit what another decoder shows`(path: String) throws {
         let digests = [
             "heif/grid.heic": "0d5aec4e1baf30d0b3c1d09d7b703ae21ea7fbe343972a9d185ec90fda5934ad",
-            "heif/grid-cropped-turned-mirrored.heic": "bbda98308fdf0f6dc0b425bcd3f4feaba223a372c5fe1422921950d45df0db67",
+            "heif/grid-cropped-turned-mirrored.heic":
+                "bbda98308fdf0f6dc0b425bcd3f4feaba223a372c5fe1422921950d45df0db67",
         ]
         #expect(try PixelDigest.of(decode(fixture(path))) == digests[path])
         #expect(try PixelDigest.of(decode(fixture(path), as: PixelFormat(.bgra, alpha: .opaque))) == digests[path])

@@ -63,7 +63,8 @@ extension HandmadeHEIF {
         #expect(try decoder.itemCount() == 4)
         #expect(found.map(\.role) == [.primary, .page, .page, .thumbnail])
         #expect(found.map(\.owner) == [nil, nil, nil, 0])
-        #expect(found.map(\.info.size) == [PixelSize(128, 64), PixelSize(64, 64), PixelSize(64, 128), PixelSize(64, 32)])
+        #expect(
+            found.map(\.info.size) == [PixelSize(128, 64), PixelSize(64, 64), PixelSize(64, 128), PixelSize(64, 32)])
         for (index, digest) in Self.digests.enumerated() {
             try decoder.select(item: index)
             #expect(try pixels(decoder) == digest)
@@ -160,12 +161,15 @@ extension HandmadeHEIF {
         let count = 19_990
         for id in 2..<count { file.items.append(.init(id: id, type: "iden", extents: [], properties: [2])) }
         file.items.append(.init(id: count, type: "grid", extents: [], properties: [2]))
-        file.references = (2..<count).map { ("dimg", $0, [count]) } + [("dimg", count, Array(repeating: 1, count: 60_000))]
+        file.references =
+            (2..<count).map { ("dimg", $0, [count]) } + [("dimg", count, Array(repeating: 1, count: 60_000))]
         let decoder = try makeDecoder(file.bytes)
         _ = try decoder.readHeader()
         var refused = 0
         for index in 0..<(try #require(try decoder.itemCount())) {
-            do throws(CoderError) { _ = try decoder.item(at: index) } catch { refused += error.code == .refused ? 1 : 0 }
+            do throws(CoderError) { _ = try decoder.item(at: index) } catch {
+                refused += error.code == .refused ? 1 : 0
+            }
         }
         // 60,000 times the same tile is more than a canvas of 64 x 48 can show.
         #expect(refused == count - 1)

@@ -3,7 +3,7 @@ internal import ImageModel
 
 /// Knows what each image of a file is made of, and refuses what must not be decoded.
 ///
-/// Every item is looked at once, however many images lead to it: files may derive thousands of images from the same one,
+/// Every item is looked at once, however many images lead to it: files may derive thousands of images from one,
 /// in long chains or in circles.
 ///
 /// libheif 1.15 follows circles until the stack ends, and its decoders trust the sizes in the streams.

@@ -33,7 +33,9 @@ struct Excerpt {
         var found: [Member] = []
         var links = 0
         for id in members {
-            guard let item = table.items[id] else { throw .corrupt("item \(id), which an image is made of, is not there") }
+            guard let item = table.items[id] else {
+                throw .corrupt("item \(id), which an image is made of, is not there")
+            }
             var places: [Range<Int>] = []
             let isInline = item.extents.first?.method == 1
             for extent in item.extents {
@@ -43,7 +45,8 @@ struct Excerpt {
                 places.append(isInline ? inline.count..<inline.count + place.count : place)
                 if isInline { inline += table.bytes[place] }
             }
-            let properties = transforms ? item.properties : item.properties.filter { !table.properties[$0.index].isTransform }
+            let properties =
+                transforms ? item.properties : item.properties.filter { !table.properties[$0.index].isTransform }
             found.append(Member(item: item, properties: properties, isInline: isInline, places: places))
             links += table.targets("dimg", from: id).count + 2
         }

@@ -110,7 +110,8 @@ public final class HEIFDecoder: ItemDecoder {
         let tiles = plan.flatMap { $0.tiles.count > 1 ? $0 : nil }
         // Exif of other images is read when it is asked for: thousands may share a large one.
         let orientation =
-            index > 0 ? nil : MetadataReader(table: file.derivations.table, session: session).storedOrientation(of: picture.id)
+            index > 0
+            ? nil : MetadataReader(table: file.derivations.table, session: session).storedOrientation(of: picture.id)
         return ImageInfo(
             size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
             orientation: orientation, orientationApplied: true, isLossy: true,
@@ -128,7 +129,9 @@ public final class HEIFDecoder: ItemDecoder {
     private func plan(for picture: Picture) throws(CoderError) -> Plan? {
         let derivations = try boxes().derivations
         let source = session.source
-        guard let colors = TilePlan(grid: picture.id, size: picture.size, in: derivations, from: source) else { return nil }
+        guard let colors = TilePlan(grid: picture.id, size: picture.size, in: derivations, from: source) else {
+            return nil
+        }
         guard let alpha = try derivations.alpha(picture.id) else { return (colors, nil) }
         guard
             let plan = TilePlan(grid: alpha, size: picture.size, in: derivations, from: source)

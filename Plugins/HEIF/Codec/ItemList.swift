@@ -37,7 +37,9 @@ struct ItemList {
         }
         append(ListedImage(id: table.primary, role: .primary))
         for id in table.order where !parts.contains(id) {
-            guard let item = table.items[id], !item.isHidden, item.isImage || Self.unserved.contains(item.type) else { continue }
+            guard let item = table.items[id], !item.isHidden, item.isImage || Self.unserved.contains(item.type) else {
+                continue
+            }
             append(ListedImage(id: id, role: .page))
         }
         for group in table.groups { take(group) }

@@ -96,7 +96,9 @@ struct Picture {
 
     /// The size of the stream or of the canvas, as far as the boxes tell.
     private static func codedSize(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize? {
-        if table.items[id]?.type == "grid" { return try table.inlineBytes(of: id, atMost: 16).map(HeaderGuard.gridCanvas) }
+        if table.items[id]?.type == "grid" {
+            return try table.inlineBytes(of: id, atMost: 16).map(HeaderGuard.gridCanvas)
+        }
         for property in table.properties(of: id) {
             switch property {
             case .hevc(let configuration):

@@ -61,7 +61,8 @@ internal import ImageModel
     ///   - right: how a pixel to the right in the image moves in the surface; `down` likewise.
     ///   - isAlpha: whether the image is the alpha channel of what is in the surface already.
     func paint(
-        _ place: TilePlan.Place, right: Placement.Step = Placement.Step(1, 0), down: Placement.Step = Placement.Step(0, 1),
+        _ place: TilePlan.Place, right: Placement.Step = Placement.Step(1, 0),
+        down: Placement.Step = Placement.Step(0, 1),
         isAlpha: Bool = false, expandingRange: Bool = false, into target: PaintTarget
     ) throws(CoderError) {
         let layout = heif_shim_layout(
