@@ -116,6 +116,13 @@ extension HandmadeHEIF {
         #expect(try PixelDigest.of(decode(fixture(path), as: PixelFormat(.bgra, alpha: .opaque))) == digests[path])
     }
 
+    @Test(arguments: [(80, 48), (64, 49), (65_535, 1)])
+    func `that their tiles do not cover are refused`(width: Int, height: Int) throws {
+        let file = HandmadeHEIF.grid(rows: 1, columns: 1, canvas: (width, height))
+        let error = #expect(throws: CoderError.self) { try decode(file.bytes) }
+        #expect(error?.code == .corrupt)
+    }
+
     @Test func `with a damaged tile show the regions of the others`() throws {
         var file = HandmadeHEIF.grid(rows: 1, columns: 2, canvas: (128, 48))
         let whole = try decode(file.bytes)

@@ -29,10 +29,12 @@ struct TilePlan {
         else { return nil }
         let (rows, columns) = (Int(rule[2]) + 1, Int(rule[3]) + 1)
         let tiles = table.targets("dimg", from: id)
-        guard tiles.count == rows * columns, let tile = try? GridGuard(table: table).size(of: tiles[0]), !tile.isEmpty,
-            !tile.width.multipliedReportingOverflow(by: columns).overflow,
-            !tile.height.multipliedReportingOverflow(by: rows).overflow
+        guard tiles.count == rows * columns, let tile = try? GridGuard(table: table).size(of: tiles[0]), !tile.isEmpty
         else { return nil }
+        let (width, tooWide) = tile.width.multipliedReportingOverflow(by: columns)
+        let (height, tooHigh) = tile.height.multipliedReportingOverflow(by: rows)
+        // Gaps are refused where all of the grid is looked at.
+        guard !tooWide, !tooHigh, width >= canvas.width, height >= canvas.height else { return nil }
         for id in Set(tiles) {
             guard table.items[id]?.isDerived == false, !derivations.hasAlpha(id) else { return nil }
         }
