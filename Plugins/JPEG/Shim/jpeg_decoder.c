@@ -178,6 +178,7 @@ void jpegs_decoder_free(jpegs_decoder *d) {
     free(d->window);
     jpegs_enlarger_free(d->enlarger);
     free(d->strip);
+    free(d->part.strip);
     free(d);
 }
 
