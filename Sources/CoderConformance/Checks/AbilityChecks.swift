@@ -130,13 +130,15 @@ enum AbilityChecks {
     ) { workshop throws(Stop) in
         try eachFile(workshop) { coder, file, before throws(Stop) in
             var (file, blobs) = (file, before.blobs)
+            // A decoder need not hand out the other kinds.
+            let shown = workshop.manifest(of: coder.id)?.carries ?? []
             func judge(_ name: String, _ found: [Blob], _ kind: UInt32, _ added: Blob?) throws(Stop) {
                 if let left = found.first(where: { $0.kind == kind && $0.bytes != added?.bytes }), added == nil {
                     throw .fault(
                         "\(coder.id), \(name): \(left.bytes.count) bytes of \(Specimen.name(kind)) are still there",
                         .rewriteRemove, try: "leave out every blob of the kinds in `remove`")
                 }
-                if let added, !found.contains(where: { $0.kind == kind && $0.bytes == added.bytes }) {
+                if let added, shown.contains(Specimen.name(kind)), !found.contains(where: { $0.kind == kind && $0.bytes == added.bytes }) {
                     throw .fault(
                         "\(coder.id), \(name): the new \(Specimen.name(kind)) is not in the output", .rewriteAnswer,
                         try: "answer CPI_REFUSED for metadata that the format cannot hold")
