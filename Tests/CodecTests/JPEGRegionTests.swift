@@ -101,7 +101,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, eighths: [Int] = [8, 1, 3, 
         let decoder = try makeDecoder(jpegFixture("jpeg/progressive-422.jpg"), host: host.services())
         for (x, y, width, height) in [
             (40, 0, 1, 1), (0, 24, 1, 1), (-1, 0, 2, 2), (0, -1, 2, 2), (39, 23, 2, 1), (39, 23, 1, 2), (1, 0, 40, 24),
-            (1, 1, 0, 1), (Int.max, Int.max, 1, 1),
+            (1, 1, 0, 1), (Int(Int32.max), Int(Int32.max), 1, Int(UInt32.max)),
         ] {
             let surface = Surface(try PixelBuffer(size: PixelSize(40, 24), format: .rgb8))
             let request = DecodeRequest(region: PixelRect(x: x, y: y, width: width, height: height))

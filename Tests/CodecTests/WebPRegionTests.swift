@@ -99,7 +99,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         let decoder = try makeDecoder(file("webp/lossless.webp"), host: host.services())
         for (x, y, width, height) in [
             (40, 0, 1, 1), (0, 24, 1, 1), (-1, 0, 2, 2), (39, 23, 2, 1), (39, 23, 1, 2), (1, 0, 40, 24), (1, 1, 0, 1),
-            (Int.max, Int.max, 1, 1),
+            (Int(Int32.max), Int(Int32.max), 1, Int(UInt32.max)),
         ] {
             var code: CoderError.Code?
             do throws(CoderError) {
