@@ -299,8 +299,8 @@ int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, u
         int32_t status = jpegs_select_output(d, &d->c, d->main_target);
         if (status != JPEGS_OK) return status;
     }
-    *width = d->c.output_width;
-    *height = d->c.output_height;
+    *width = d->out->output_width;
+    *height = d->out->output_height;
     return JPEGS_OK;
 }
 

@@ -73,7 +73,8 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
    left out: the coefficients then serve no other scale. */
 int32_t jpegs_decoder_skim(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *scans);
 
-/* Begins with the output reduced to scale/8, scale 1 ... 8, and says its size. OK, NEEDS_INPUT or an error. */
+/* Begins with the output reduced to scale/8, scale 1 ... 8. Says the size of the rows that come: of a picture of several
+   scans that of the pass which has begun. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
 
 /* ---- multi-scan pictures: absorb scans, show what there is in passes ---- */
