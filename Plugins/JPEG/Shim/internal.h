@@ -47,6 +47,13 @@ typedef struct turned {
     int              transposed;
 } turned;
 
+/* What is kept of the rows of a part, see jpeg_part.c. */
+typedef struct part_output {
+    jpegs_part wanted;
+    uint32_t   left;  /* where the rows of the library begin      */
+    uint8_t   *strip; /* STRIP rows of the library; NULL: no part */
+} part_output;
+
 /* A part of the input that the library is not shown. */
 typedef struct gap {
     size_t start, end;
@@ -86,6 +93,7 @@ struct jpegs_decoder {
     JDIMENSION                    strip_width;
     uint8_t                      *strip;      /* CMYK rows on their way to RGB                            */
     jpegs_enlarger               *enlarger;   /* of a coarse pass                                         */
+    part_output                   part;
     int                           lent;       /* coefficient arrays that the view was given so far        */
     struct jvirt_barray_control  *arrays;     /* of coefficients; the last one that was asked for         */
     void (*realize)(j_common_ptr c);          /* the library's own                                        */
@@ -125,6 +133,8 @@ void jpegs_arrays_free(jpegs_decoder *d);
 void jpegs_aim(j_decompress_ptr c, target t);
 /* Makes `out` the source of rows of that kind. */
 int32_t jpegs_select_output(jpegs_decoder *d, j_decompress_ptr out, target t);
+/* Writes the next `wanted` rows of `out`, at most STRIP; answers how many there were. */
+JDIMENSION jpegs_read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, JDIMENSION wanted);
 
 /* ---- encoding ---- */
 

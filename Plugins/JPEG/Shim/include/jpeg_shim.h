@@ -73,7 +73,8 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
    left out: the coefficients then serve no other scale. */
 int32_t jpegs_decoder_skim(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *scans);
 
-/* Begins with the output reduced to scale/8, scale 1 ... 8, and says its size. OK, NEEDS_INPUT or an error. */
+/* Begins with the output reduced to scale/8, scale 1 ... 8. Says the size of the rows that come: of a picture of several
+   scans that of the pass which has begun. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
 
 /* ---- multi-scan images: absorb scans, show what there is in passes ---- */
@@ -134,6 +135,21 @@ int32_t jpegs_decoder_measure(jpegs_decoder *d, uint64_t *bytes);
    NEEDS_INPUT, TRUNCATED (*row = rows that are whole) or an error. */
 int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t top, uint32_t *row,
                            uint32_t count);
+
+/* ---- a part of a pass, or of an image of one scan ---- */
+
+/* In pixels of the output. */
+typedef struct jpegs_part {
+    uint32_t x, y, width, height;
+} jpegs_part;
+
+/* Has only a part of the rows written, which are to the bit those of the whole. Legal where no row was read, behind
+   start or begin_pass, of a complete input. A image of one scan gives no other rows from then on. OK or an error. */
+int32_t jpegs_decoder_part(jpegs_decoder *d, const jpegs_part *part);
+
+/* Steps over some rows above the part, or writes some of its rows from `*row` on and advances it; `pixels` is where its
+   row 0 goes. MORE, OK: all of them. TRUNCATED (*row = rows that are whole) or an error. */
+int32_t jpegs_decoder_part_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row);
 
 /* 1: the input ended early and something of the image is missing. */
 int32_t jpegs_decoder_is_truncated(const jpegs_decoder *d);
