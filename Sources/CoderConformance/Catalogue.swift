@@ -5,7 +5,7 @@ enum Catalogue {
         + SurfaceChecks.first + MemoryChecks.first
         + ManifestChecks.running + ContractChecks.all + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
         + CancelChecks.all + LimitChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
-        + ThreadChecks.all + RoundTripChecks.all + IsolationChecks.all + StateChecks.all
+        + ThreadChecks.all + RoundTripChecks.all + AbilityChecks.all + IsolationChecks.all + StateChecks.all
 
     /// What the groups are about, in the order of the report.
     static let groups: [(name: String, summary: String)] = [
@@ -22,6 +22,7 @@ enum Catalogue {
         ("frames", "facts, order and skipping of frames"),
         ("threads", "sessions beside each other, and as many threads as declared"),
         ("roundtrip", "what was encoded comes back"),
+        ("abilities", "rows, the host's threads, rewriting and transcoding, where the plugin has them"),
         ("isolation", "the same in a process of its own"),
         ("state", "the process is left as it was"),
     ]

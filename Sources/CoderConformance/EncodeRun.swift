@@ -17,6 +17,8 @@ struct EncodeSetup {
     /// Tenths of seconds, of each frame.
     var durations: [UInt32] = []
     var loops: UInt64 = 0
+    /// Hands over one picture in bands of so many times the rows that the encoder asks for.
+    var bands: Int?
 }
 
 /// What came of encoding.
@@ -31,6 +33,8 @@ struct EncodeOutcome {
     /// What add_blob answered to each.
     var blobAnswers: [cpi_status] = []
     var hasWrongPlace = false
+    /// Whether the picture was handed over in bands.
+    var usedBands = false
     var meter = Services.Meter()
 }
 
@@ -128,6 +132,24 @@ extension Workshop {
             if pictures.count > 1 {
                 let tenths = index < setup.durations.count ? setup.durations[index] : 1
                 frame.duration = cpi_rational(numerator: tenths, denominator: 10)
+            }
+            if let bands = setup.bands, let (answer, rows) = session.beginRows(frame) {
+                if take(answer) { return }
+                outcome.usedBands = answer.status == CPI_OK
+                if outcome.usedBands {
+                    if rows == 0 {
+                        throw .fault("begin_rows asks for bands of 0 rows", .rows, try: "store a count in *rows")
+                    }
+                    for y in stride(from: 0, to: picture.height, by: rows * bands) {
+                        let band = Surface(
+                            format, width: picture.width, height: min(rows * bands, picture.height - y),
+                            layout: setup.layout, shape: setup.shape)
+                        let bytes = picture.width * format.bytesPerPixel
+                        band.pixels = Array(surface.pixels[y * bytes..<(y + band.height) * bytes])
+                        if take(session.addRows(band)) { return }
+                    }
+                    continue
+                }
             }
             if take(session.add(frame, surface)) { return }
         }

@@ -124,6 +124,17 @@ extension Rule {
         "Encodes one frame from a surface in the agreed format; the pixels are valid only during the call.")
     static let encoder = Rule("cpi/encoder.h", "pixels to bytes, frame by frame; a whole animation is never in memory.")
 
+    static let rows = Rule("cpi/rows.h", "The output has the same bytes as with add_frame.")
+    static let parallel = Rule("cpi/parallel.h", "Output must not depend on the number of threads.")
+    static let rewritePixels = Rule("cpi/rewrite.h", "Every pixel of outcome->kept keeps its value")
+    static let rewriteMetadata = Rule("cpi/rewrite.h", "metadata that the request does not name is copied")
+    static let rewriteRemove = Rule("cpi/rewrite.h", "CPI_REWRITE_KIND(...) of the metadata to leave out")
+    static let rewriteAnswer = Rule(
+        "cpi/rewrite.h", "CPI_OK, CPI_REFUSED (the format cannot make one of the changes without loss) or an error.")
+    static let transcode = Rule("cpi/rewrite.h", "Bit-exact transcoding")
+    static let transcodeAnswer = Rule(
+        "cpi/rewrite.h", "CPI_OK, CPI_REFUSED (this source was not packed from `format`, or cannot be packed) or an error.")
+
     static let unknownOption = Rule(
         "cpi/option.h",
         "A coder that does not know the key ignores it; without this bit it returns "
@@ -169,6 +180,7 @@ extension Rule {
         .table, .extensionID, .entry, .entryFails, .initialise, .hostGet, .concurrency, .reserved, .manifestEqual,
         .roles, .signatures, .carries, .hygiene, .image, .sealed, .latency, .newValues, .forked,
         .ownThreads, .guest, .deterministic, .noSharedState, .freesAll, .bands, .statuses, .refused, .failedOpen,
-        .region, .dirty,
+        .region, .dirty, .rows, .parallel, .rewritePixels, .rewriteMetadata, .rewriteRemove, .rewriteAnswer, .transcode,
+        .transcodeAnswer,
     ]
 }

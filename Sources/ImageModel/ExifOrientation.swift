@@ -1,11 +1,13 @@
 /// Finds and changes the orientation tag in an Exif blob.
 ///
-/// Only IFD0 is looked at; nothing is rewritten but the two bytes of the value.
+/// Only IFD0 is read; the offsets of everything else stay as they are.
 ///
 ///     II*\0 | offset of IFD0 | … | count n | n × (tag 2, type 2, count 4, value 4) | …
 ///
 /// - Source: TIFF 6.0 section 2; CIPA DC-008, tag 0x0112.
 public enum ExifOrientation {
+    private static let tag = 0x0112
+
     /// The stored orientation; nil when there is none or it is none of 1 … 8.
     public static func read(_ exif: [UInt8]) -> Orientation? {
         guard let place = locate(exif) else { return nil }
@@ -21,6 +23,33 @@ public enum ExifOrientation {
         return copy
     }
 
+    /// The same blob with the orientation set to `orientation`; where it has no such tag, with one added.
+    ///
+    /// A new IFD0 with one more entry goes to the end, and the blob's head leads to it: nothing else is moved, so offsets
+    /// in maker notes stay right. A blob that is no TIFF structure, or whose IFD0 does not end within it, is unchanged.
+    public static func storing(_ orientation: Orientation, in exif: [UInt8]) -> [UInt8] {
+        if locate(exif) != nil { return replacing(exif, with: orientation) }
+        guard let tiff = TIFFStructure(exif), let link = tiff.link(of: tiff.first), exif.count < Int32.max,
+            tiff.short(at: tiff.first) < UInt16.max
+        else { return exif }
+        func bytes(_ value: Int, _ count: Int) -> [UInt8] {
+            let little = (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+            return tiff.isBigEndian ? little.reversed() : little
+        }
+        let entries = stride(from: tiff.first + 2, to: link, by: 12).filter { tiff.short(at: $0) != tag }
+        // Entries ascend by tag (TIFF 6.0, section 2).
+        let before = entries.prefix { tiff.short(at: $0) < tag }
+        var copy = exif
+        // A directory begins on a word boundary.
+        if copy.count % 2 == 1 { copy.append(0) }
+        copy.replaceSubrange(4..<8, with: bytes(copy.count, 4))
+        copy += bytes(entries.count + 1, 2)
+        for entry in before { copy += exif[entry..<entry + 12] }
+        copy += bytes(tag, 2) + bytes(3, 2) + bytes(1, 4) + bytes(orientation.rawValue, 2) + [0, 0]
+        for entry in entries.dropFirst(before.count) { copy += exif[entry..<entry + 12] }
+        return copy + exif[link..<link + 4]
+    }
+
     /// The smallest Exif blob that says nothing but the orientation.
     public static func blob(_ orientation: Orientation) -> [UInt8] {
         [
@@ -32,7 +61,7 @@ public enum ExifOrientation {
     }
 
     private static func locate(_ exif: [UInt8]) -> (offset: Int, value: Int, bigEndian: Bool)? {
-        guard let tiff = TIFFStructure(exif), let field = tiff.field(0x0112, in: tiff.first), field.type == 3,
+        guard let tiff = TIFFStructure(exif), let field = tiff.field(tag, in: tiff.first), field.type == 3,
             field.count == 1
         else { return nil }
         return (field.place, tiff.short(at: field.place), tiff.isBigEndian)

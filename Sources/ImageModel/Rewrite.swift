@@ -9,7 +9,7 @@ public struct RewriteRequest: Sendable, Hashable {
     public var replaced: [MetadataBlob]
     /// The transform to apply to the stored pixels; `.up` for none.
     public var transform: Orientation
-    /// The part of the stored picture to keep, in pixels before the transform; nil for the whole picture.
+    /// The part of the stored image to keep, in pixels before the transform; nil for the whole image.
     public var crop: PixelRect?
     /// Whether to refuse a transform or crop that cannot keep exactly the pixels asked for.
     public var isPerfect: Bool
@@ -31,7 +31,7 @@ public struct RewriteRequest: Sendable, Hashable {
 
 /// What a rewrite kept.
 public struct RewriteOutcome: Sendable, Hashable {
-    /// The part of the stored picture that the output holds, in pixels before the transform.
+    /// The part of the stored image that the output holds, in pixels before the transform.
     ///
     /// It differs from what was asked for where the format cuts at the edges of blocks only.
     public var kept: PixelRect

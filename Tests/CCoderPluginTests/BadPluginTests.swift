@@ -46,7 +46,7 @@ import Testing
         Sample(source: "answers", flags: ["-DANSWER=CPI_UNSUPPORTED"]),
         Sample(source: "lies-about-size"),
         Sample(source: "undefined-values"),
-        Sample(source: "endless"),
+        Sample(source: "endless"), Sample(source: "serial"),
     ]
 
     @Test(arguments: samples) func `are built and look as they should from outside`(sample: Sample) throws {

@@ -30,6 +30,18 @@ private func thumbnail(
     return (info, samples(buffer))
 }
 
+/// Decodes a thumbnail of the primary image, which follows it in the list of items.
+private func thumbnail(
+    _ decoder: some ItemDecoder, _ index: Int = 0
+) throws -> (info: ImageInfo, pixels: [UInt8])? {
+    _ = try decoder.readHeader()
+    guard let item = try decoder.item(at: index + 1), item.role == .thumbnail else { return nil }
+    try decoder.select(item: index + 1)
+    let pixels = try decode(decoder)
+    try decoder.select(item: 0)
+    return (item.info, pixels)
+}
+
 private func decode(_ decoder: some ImageDecoder) throws -> [UInt8] {
     let info = try decoder.readHeader()
     let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)

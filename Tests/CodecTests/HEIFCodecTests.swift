@@ -161,11 +161,13 @@ private func replacing(_ pattern: [UInt8], with bytes: [UInt8], in file: [UInt8]
     func `decodes an embedded thumbnail`(path: String) throws {
         let decoder = try decoder(try fixture(path))
         #expect(try decoder.readHeader().hasItems)
-        let info = try #require(try decoder.thumbnail(at: 0))
-        #expect(info.size == PixelSize(38, 64))
-        #expect(try decoder.thumbnail(at: 1) == nil)
+        let item = try #require(try decoder.item(at: 1))
+        let info = item.info
+        #expect(item.role == .thumbnail && item.owner == 0 && info.size == PixelSize(38, 64))
+        #expect(try decoder.item(at: 2) == nil)
+        try decoder.select(item: 1)
         let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
-        try decoder.decodeThumbnail(at: 0, into: Surface(buffer))
+        #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
         // Shown upright, red grows downwards and green to the left.
         let small = Decoded(info: info, pixels: buffer)
         #expect(small.samples(37, 0)[0] < 30 && small.samples(37, 63)[0] > 225)
@@ -482,10 +484,11 @@ private func difference(_ decoded: Decoded, _ source: PixelBuffer) -> (largest: 
         let decoder = try decoder(try encode(source, kind, options))
         #expect(try decoder.readHeader().hasItems)
         // 96 x 32 / 144 = 21, made even.
-        let info = try #require(try decoder.thumbnail(at: 0))
+        let info = try #require(try decoder.item(at: 1)).info
         #expect(info.size == PixelSize(32, 20))
+        try decoder.select(item: 1)
         let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
-        try decoder.decodeThumbnail(at: 0, into: Surface(buffer))
+        #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
         let small = Decoded(info: info, pixels: buffer)
         #expect(abs(small.samples(0, 0)[0] - 40) < 20 && abs(small.samples(31, 10)[0] - 200) < 20)
     }

@@ -41,6 +41,10 @@ import Testing
         ("writes-process", ["determinism.processes"]), ("thread-of-init", ["isolation.fork"]),
         ("one-source", ["lifecycle.interleaved"]), ("shared-session", ["threads.together"]),
         ("working-folder", ["state.folder"]),
+        // Optional abilities.
+        ("rows-differ", ["abilities.rows"]), ("thread-in-pixels", ["abilities.parallel"]),
+        ("rewrites-pixels", ["abilities.rewrite"]), ("keeps-text", ["abilities.metadata"]),
+        ("mends-files", ["abilities.damage"]), ("loses-end", ["abilities.transcode"]),
     ]
 
     /// With a worker these are not the same as without: what a sealed process forbids is found there, too.
@@ -87,6 +91,8 @@ import Testing
         // A rectangle left of the canvas, bands of rows, items, regions.
         ["-DFRAME_X=-3"], ["-DBANDS=1"], ["-DITEM_ROLE=CPI_ITEM_PRIMARY"],
         ["-DMANIFEST_ROLES=\", \\\"region\\\"\"", "-DMORE_ROLES=CPI_CODER_REGION"],
+        // Rows of an encoder, the host's threads, rewriting, transcoding.
+        ["-DTAKES_ROWS"], ["-DPARALLEL"], ["-DREWRITES"], ["-DTRANSCODES"],
     ]
 
     @Test(arguments: legal)
@@ -94,7 +100,7 @@ import Testing
         let folder = TemporaryDirectory()
         let plugin = try PluginBuilder.build("faulty/none.c", flags: ["-pthread"] + flags, into: folder.path)
 
-        let verdicts = try Kit.verdicts([plugin, "--only", "frames,contract,lifecycle,surface,input"])
+        let verdicts = try Kit.verdicts([plugin, "--only", "frames,contract,lifecycle,surface,input,abilities"])
 
         #expect(verdicts.filter(\.value.isBad).isEmpty, "\(verdicts.filter(\.value.isBad))")
     }

@@ -219,16 +219,30 @@ import Testing
     }
 
     @Test(arguments: policies.indices) func `packs a stream of another format and gives it back`(policy: Int) throws {
-        let original = ImageSource(Array("any stream of bytes".utf8))
-        let coder = try #require(try host(policy).manager.order(for: "frm").first).coder
+        let manager = try host(policy).manager
+        let head = Array("P7\nWIDTH 2\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n".utf8)
+        let original = head + [1, 2, 3, 4, 5, 6]
         let (packed, back) = (MemorySink(limits: .default), MemorySink(limits: .default))
 
-        try coder.transcode(original, to: packed, .pack, "any", SessionContext())
-        try coder.transcode(ImageSource(packed.bytes), to: back, .unpack, "any", SessionContext())
+        try manager.transcode(ImageSource(original), to: "frm", into: packed)
+        try manager.transcode(ImageSource(packed.bytes), to: "pam", into: back)
 
-        #expect(packed.bytes.starts(with: "FRMP".utf8) && back.bytes == Array("any stream of bytes".utf8))
-        #expect { try coder.transcode(original, to: back, .unpack, "any", SessionContext()) } throws: {
+        #expect(packed.bytes.starts(with: "FRMP".utf8) && back.bytes == original)
+    }
+
+    @Test(arguments: policies.indices)
+    func `refuses to unpack what was not packed, and formats it was not told of`(policy: Int) throws {
+        let manager = try host(policy).manager
+        let sink = MemorySink(limits: .default)
+
+        #expect { try manager.transcode(file("t", 3, 2), to: "pam", into: sink) } throws: {
             ($0 as? CoderError)?.code == .refused
+        }
+        #expect { try manager.transcode(file("t", 3, 2), to: "png", into: sink) } throws: {
+            ($0 as? CoderError)?.code == .noCoder
+        }
+        #expect { try manager.transcode(ImageSource([1, 2, 3, 4]), to: "frm", into: sink) } throws: {
+            ($0 as? CoderError)?.code == .unrecognizedFormat
         }
     }
 }

@@ -111,6 +111,7 @@ import Testing
 
         let extract = ["frames", "extract", "--json", "pictures/three-frames.gif", "-o", place.file("{n}.png")]
         try check(extract + ["--timing", timing], "extraction")
+        try check(extract + ["--items"], "items")
         let document = try JSONParser.parse(try #require(readFile(timing)))
         #expect(Self.grammar.difference(document, from: "timing", in: "## coderhost frames extract --json") == nil)
         let assemble = ["frames", "assemble", "--json", "-o", place.file("a.webp"), "--timing", timing]

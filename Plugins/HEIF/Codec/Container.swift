@@ -9,8 +9,8 @@ internal import ImageModel
 /// - Source: ISO/IEC 14496-12 sections 4.3 and 8.11.1; ISO/IEC 23008-12 annex O.
 struct Container {
     let table: ItemTable
-    /// What libheif is shown in front of the file, so that it finds boxes it knows; empty where it does.
-    var prefix: [UInt8] = []
+    /// Whether a `mini` box stands for the `meta` box.
+    var isMini = false
 
     /// Finds the `meta` box, or the `mini` box that stands for one, and reads it.
     ///
@@ -36,9 +36,8 @@ struct Container {
             }
             if type == "mini" {
                 let image = try MiniImage(session, reader.offset, end: end, brandsAt: brands)
-                let boxes = MiniBoxes(image)
-                table = try ItemTable(boxes.meta(shift: 0))
-                prefix = boxes.prefix(of: source)
+                table = try ItemTable(MiniBoxes(image).meta)
+                isMini = true
                 return
             }
             if type == "moov" { hasMovie = true }

@@ -10,8 +10,10 @@ internal import ImageModel
 struct GridGuard {
     let table: ItemTable
 
-    /// - Parameter rule: the bytes of the item, which say how many rows and columns there are and how large the canvas is.
-    func check(_ id: UInt32, rule: [UInt8], in source: ByteSource) throws(CoderError) {
+    /// - Parameters:
+    ///   - rule: the bytes of the item, which state how many rows and columns there are and how large the canvas is.
+    ///   - read: the tiles that are decoded.
+    func check(_ id: UInt32, rule: [UInt8], reading read: Set<UInt32>, in source: ByteSource) throws(CoderError) {
         let canvas = try HeaderGuard.gridCanvas(rule)
         guard rule.count > 3 else { throw .corrupt("a derived picture without a rule") }
         let rows = Int(rule[2]) + 1
@@ -26,11 +28,11 @@ struct GridGuard {
         guard tooWide || width >= canvas.width, tooHigh || height >= canvas.height else {
             throw .corrupt("\(rows) x \(columns) tiles of \(size) do not cover a grid of \(canvas)")
         }
-        for tile in Set(tiles).sorted() { try checkStream(of: tile, size, in: source) }
+        for tile in read.intersection(tiles).sorted() { try checkStream(of: tile, size, in: source) }
     }
 
     /// What libheif takes for the size of a tile.
-    private func size(of tile: UInt32) throws(CoderError) -> PixelSize {
+    func size(of tile: UInt32) throws(CoderError) -> PixelSize {
         var sizes: [PixelSize] = []
         for property in table.properties(of: tile) {
             switch property {
@@ -48,13 +50,13 @@ struct GridGuard {
         switch table.items[tile]?.type {
         case "hvc1":
             for case .hevc(let configuration) in table.properties(of: tile) {
-                held += configuration.parameterSets.compactMap { CodedSize.hevcWindow(table.bytes[$0]) }
+                if let least = configuration.sizes.leastShown { held.append(least) }
             }
             let data = try table.data(of: tile, from: source, limit: 0)
             held += HeaderGuard.units(data).compactMap { CodedSize.hevcWindow($0) }
         case "av01":
             for case .av1(let configuration) in table.properties(of: tile) {
-                if let size = CodedSize.av1(table.bytes[configuration.headers]) { held.append(size) }
+                if let size = configuration.coded { held.append(size) }
             }
             let data = try table.data(of: tile, from: source, limit: 0)
             if let size = CodedSize.av1(data[...]) { held.append(size) }

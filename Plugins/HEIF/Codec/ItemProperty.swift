@@ -10,12 +10,21 @@ enum ItemProperty {
     case profile(Range<Int>)
     /// Quarter turns against the clock.
     case rotation(Int)
-    case mirror
+    /// 0 exchanges top and bottom, 1 left and right.
+    case mirror(Int)
     case cleanAperture(CleanAperture)
     case auxiliary(String)
     case hevc(HEVCConfiguration)
     case av1(AV1Configuration)
     case other(FourCC)
+
+    /// Whether it turns, mirrors or crops.
+    var isTransform: Bool {
+        switch self {
+        case .rotation, .mirror, .cleanAperture: true
+        default: false
+        }
+    }
 
     init(_ box: Box, in cursor: BoxCursor) throws(CoderError) {
         var fields = cursor.inside(box)
@@ -28,7 +37,7 @@ enum ItemProperty {
         case "irot":
             self = .rotation(try fields.u8() & 3)
         case "imir":
-            self = .mirror
+            self = .mirror(try fields.u8() & 1)
         case "clap":
             self = .cleanAperture(try CleanAperture(&fields))
         case "auxC":
@@ -69,15 +78,53 @@ enum ItemProperty {
 struct CleanAperture {
     /// Rounded to whole pixels, as libheif does.
     let size: PixelSize
+    /// Whether width and height are whole numbers.
+    private let isWhole: Bool
+    /// From the center of the image to that of the part.
+    private let across, down: Fraction
+
+    private typealias Fraction = (numerator: Int, denominator: Int)
 
     init(_ fields: inout BoxCursor) throws(CoderError) {
-        func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Int {
-            let numerator = Int(try fields.u32())
-            let denominator = Int(try fields.u32())
-            guard denominator > 0, denominator <= Int(Int32.max) else { throw .corrupt("a 'clap' with a zero") }
-            return (numerator + denominator / 2) / denominator
+        func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Fraction {
+            let fraction = (numerator: Int(try fields.u32()), denominator: Int(try fields.u32()))
+            guard fraction.denominator > 0, fraction.denominator <= Int(Int32.max) else {
+                throw .corrupt("a 'clap' with a zero")
+            }
+            return fraction
         }
-        size = PixelSize(try fraction(&fields), try fraction(&fields))
+        func rounded(_ fraction: Fraction) -> Int {
+            (fraction.numerator + fraction.denominator / 2) / fraction.denominator
+        }
+        let (width, height) = (try fraction(&fields), try fraction(&fields))
+        size = PixelSize(rounded(width), rounded(height))
+        isWhole = width.numerator % width.denominator == 0 && height.numerator % height.denominator == 0
+        func offset(_ fields: inout BoxCursor) -> Fraction {
+            // A box that ends early is libheif's to refuse: no part is as far off.
+            guard let numerator = try? fields.u32(), let denominator = try? fields.u32(), denominator > 0 else {
+                return (Int(Int32.max), 1)
+            }
+            return (Int(Int32(bitPattern: numerator)), Int(denominator))
+        }
+        across = offset(&fields)
+        down = offset(&fields)
+    }
+
+    /// The part of an image; nil where it is not inside, or not of whole pixels.
+    func rect(in image: PixelSize) -> PixelRect? {
+        guard isWhole, !size.isEmpty, size.width <= image.width, size.height <= image.height else { return nil }
+        // Rounded down, as libheif does.
+        func start(_ offset: Fraction, _ free: Int) -> Int? {
+            let (middle, overflow) = free.multipliedReportingOverflow(by: offset.denominator)
+            guard !overflow, abs(middle) < 1 << 61 else { return nil }
+            let (sum, whole) = (2 * offset.numerator + middle, 2 * offset.denominator)
+            return sum >= 0 ? sum / whole : -((whole - 1 - sum) / whole)
+        }
+        guard let x = start(across, image.width - size.width), let y = start(down, image.height - size.height) else {
+            return nil
+        }
+        let rect = PixelRect(x: x, y: y, width: size.width, height: size.height)
+        return PixelRect(image).contains(rect) ? rect : nil
     }
 }
 
@@ -87,24 +134,43 @@ struct CleanAperture {
 struct HEVCConfiguration {
     let isGray: Bool
     let depth: Int
-    let parameterSets: [Range<Int>]
+    let sizes: CodedSizes
 
     init(_ fields: inout BoxCursor) throws(CoderError) {
         try fields.skip(16)
         isGray = try fields.u8() & 3 == 0
         depth = 8 + (try fields.u8() & 7)
         try fields.skip(4)
-        var found: [Range<Int>] = []
+        var sizes = CodedSizes()
         for _ in 0..<(try fields.u8()) {
             try fields.skip(1)
             for _ in 0..<(try fields.u16()) {
                 let length = try fields.u16()
                 let start = fields.offset
                 try fields.skip(length)
-                found.append(start..<start + length)
+                sizes.add(set: fields.bytes[start..<start + length])
             }
         }
-        parameterSets = found
+        self.sizes = sizes
+    }
+}
+
+/// The extremes of the sizes in the sequence parameter sets of a stream.
+struct CodedSizes {
+    private(set) var first: PixelSize?
+    private(set) var longest = PixelSize.zero
+    private(set) var largest = PixelSize.zero
+    /// The smallest width and height that is shown; nil without any set.
+    private(set) var leastShown: PixelSize?
+
+    /// - Parameter unit: any NAL unit; others than sets have no size.
+    mutating func add(set unit: ArraySlice<UInt8>) {
+        guard let size = CodedSize.hevc(unit), let shown = CodedSize.hevcWindow(unit) else { return }
+        first = first ?? size
+        if max(size.width, size.height) > max(longest.width, longest.height) { longest = size }
+        if size.area ?? .max > largest.area ?? .max { largest = size }
+        let least = leastShown ?? shown
+        leastShown = PixelSize(min(least.width, shown.width), min(least.height, shown.height))
     }
 }
 
@@ -114,7 +180,8 @@ struct HEVCConfiguration {
 struct AV1Configuration {
     let isGray: Bool
     let depth: Int
-    let headers: Range<Int>
+    /// The size in the sequence header, where it is there.
+    let coded: PixelSize?
 
     init(_ fields: inout BoxCursor) throws(CoderError) {
         try fields.skip(2)
@@ -122,6 +189,6 @@ struct AV1Configuration {
         depth = flags & 0x40 == 0 ? 8 : flags & 0x20 == 0 ? 10 : 12
         isGray = flags & 0x10 != 0
         try fields.skip(1)
-        headers = fields.remaining
+        coded = CodedSize.av1(fields.bytes[fields.remaining])
     }
 }

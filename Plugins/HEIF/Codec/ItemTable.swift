@@ -14,14 +14,32 @@ struct ItemExtent {
 struct Item {
     let id: UInt32
     var type: FourCC
+    var name = ""
+    var isHidden = false
     var contentType = ""
     var contentEncoding = ""
     var extents: [ItemExtent] = []
-    var properties: [Int] = []
+    var properties: [ItemAssociation] = []
 
     /// Whether libheif 1.15 decodes it, or would try to.
     var isImage: Bool { ["hvc1", "av01", "grid", "iden", "iovl"].contains(type) }
     var isDerived: Bool { ["grid", "iden", "iovl"].contains(type) }
+}
+
+/// A property of an item.
+struct ItemAssociation {
+    let index: Int
+    /// Whether a reader that does not know the property must not show the item.
+    let isEssential: Bool
+}
+
+/// Items that belong together.
+///
+/// - Source: ISO/IEC 14496-12 section 8.18.3.
+struct EntityGroup {
+    let type: FourCC
+    let id: UInt32
+    let members: [UInt32]
 }
 
 /// A link from one item to others.
@@ -38,6 +56,7 @@ struct ItemReference {
 ///           ├─ iinf ── infe  type of each item
 ///           ├─ iloc  where its bytes are
 ///           ├─ iref  thmb, auxl, dimg, cdsc, prem
+///           ├─ grpl  which items belong together
 ///           └─ iprp ─┬─ ipco  the properties
 ///                    └─ ipma  which item has which, in order
 ///
@@ -47,10 +66,13 @@ struct ItemTable {
     let bytes: [UInt8]
     private(set) var primary: UInt32 = 0
     private(set) var items: [UInt32: Item] = [:]
+    /// Every item with a type, as the file lists them.
+    private(set) var order: [UInt32] = []
+    private(set) var groups: [EntityGroup] = []
     private(set) var properties: [ItemProperty] = []
+    /// The box of each property.
+    private(set) var propertyBoxes: [Box] = []
     private(set) var references: [ItemReference] = []
-    /// Items named in all references together.
-    private(set) var linkCount = 0
     private var outgoing: [UInt32: [Int]] = [:]
     private var incoming: [UInt32: [Int]] = [:]
     private var inlineData: Range<Int> = 0..<0
@@ -77,6 +99,7 @@ struct ItemTable {
             case "iref": try readReferences(&fields)
             case "iprp": try readProperties(&fields)
             case "idat": inlineData = box.payload
+            case "grpl": readGroups(&fields)
             default: break
             }
         }
@@ -86,7 +109,18 @@ struct ItemTable {
     // MARK: Asking
 
     func properties(of id: UInt32) -> [ItemProperty] {
-        (items[id]?.properties ?? []).map { properties[$0] }
+        (items[id]?.properties ?? []).map { properties[$0.index] }
+    }
+
+    /// The bytes of all boxes of an item's properties.
+    func propertyBytes(of id: UInt32) -> Int {
+        (items[id]?.properties ?? []).reduce(0) { $0 + 8 + propertyBoxes[$1.index].payload.count }
+    }
+
+    /// The URN that names the kind of an auxiliary image.
+    func auxiliaryKind(of id: UInt32) -> String? {
+        for case .auxiliary(let kind) in properties(of: id) { return kind }
+        return nil
     }
 
     func targets(_ type: FourCC, from id: UInt32) -> [UInt32] {
@@ -116,14 +150,21 @@ struct ItemTable {
         return joined
     }
 
-    /// The bytes of an item that stands in the `meta` box itself; nil for any other.
-    func inlineBytes(of id: UInt32) -> [UInt8]? {
+    /// The bytes of an item.
+    func byteCount(of id: UInt32, in source: ByteSource) throws(CoderError) -> Int {
+        var count = 0
+        for extent in items[id]?.extents ?? [] { count += try place(extent, in: source).count }
+        return count
+    }
+
+    /// The first bytes of an item that stands in the `meta` box itself; nil for any other.
+    func inlineBytes(of id: UInt32, atMost limit: Int) -> [UInt8]? {
         guard let extents = items[id]?.extents, extents.count == 1, extents[0].method == 1,
             let offset = Int(exactly: extents[0].offset), let length = Int(exactly: extents[0].length),
             offset <= inlineData.count, length <= inlineData.count - offset
         else { return nil }
         let start = inlineData.lowerBound + offset
-        return Array(bytes[start..<start + length])
+        return Array(bytes[start..<start + min(length, limit)])
     }
 
     /// The bytes of the file, or of the box 'idat', that an extent is a part of.
@@ -158,15 +199,20 @@ extension ItemTable {
         while let box = try fields.box() {
             guard box.type == "infe" else { continue }
             var entry = fields.inside(box)
-            let version = try entry.fullBox().version
+            let (version, flags) = try entry.fullBox()
             // Versions 0 and 1 have no item type; they are not used for pictures.
             guard version >= 2 else { continue }
             let id = UInt32(try entry.uint(version == 2 ? 2 : 4))
             guard typed.insert(id).inserted else { throw .corrupt("item \(id) has two types") }
             try entry.skip(2)
             let type = FourCC(try entry.u32())
-            try change(id) { $0.type = type }
-            _ = entry.string()
+            let name = entry.string()
+            try change(id) {
+                $0.type = type
+                $0.name = name
+                $0.isHidden = flags & 1 != 0
+            }
+            order.append(id)
             if type == "mime" {
                 let content = entry.string()
                 let encoding = entry.string()
@@ -223,7 +269,6 @@ extension ItemTable {
             for target in targets where incoming[target]?.last != references.count {
                 incoming[target, default: []].append(references.count)
             }
-            linkCount += 1 + targets.count
             references.append(ItemReference(type: box.type, from: from, to: targets))
         }
     }
@@ -233,7 +278,10 @@ extension ItemTable {
         while let box = try fields.box() {
             if box.type == "ipco" {
                 var list = fields.inside(box)
-                while let property = try list.box() { properties.append(try ItemProperty(property, in: list)) }
+                while let property = try list.box() {
+                    properties.append(try ItemProperty(property, in: list))
+                    propertyBoxes.append(property)
+                }
             } else if box.type == "ipma" {
                 associations.append(box)
             }
@@ -243,15 +291,29 @@ extension ItemTable {
             let (version, flags) = try entry.fullBox()
             for _ in 0..<(try entry.u32()) {
                 let id = UInt32(try entry.uint(version == 0 ? 2 : 4))
-                var indices: [Int] = []
+                var found: [ItemAssociation] = []
                 for _ in 0..<(try entry.u8()) {
-                    let index = flags & 1 == 0 ? try entry.u8() & 0x7F : try entry.u16() & 0x7FFF
+                    let field = flags & 1 == 0 ? try entry.u8() : try entry.u16()
+                    let essential = flags & 1 == 0 ? 0x80 : 0x8000
+                    let index = field & (essential - 1)
                     if index == 0 { continue }
                     guard index <= properties.count else { throw .corrupt("a property that is not there") }
-                    indices.append(index - 1)
+                    found.append(ItemAssociation(index: index - 1, isEssential: field & essential != 0))
                 }
-                try change(id) { $0.properties += indices }
+                // As many as one list can hold; a second list of an item adds to the first.
+                try change(id) { $0.properties += found.prefix(255 - $0.properties.count) }
             }
+        }
+    }
+
+    /// Reads the groups up to the first damaged one: no image needs them.
+    private mutating func readGroups(_ fields: inout BoxCursor) {
+        while let box = try? fields.box() {
+            var entry = fields.inside(box)
+            guard (try? entry.fullBox()) != nil, let id = try? entry.u32(), let count = try? entry.u32() else { return }
+            var members: [UInt32] = []
+            while members.count < Int(count), let member = try? entry.u32() { members.append(member) }
+            groups.append(EntityGroup(type: box.type, id: id, members: members))
         }
     }
 

@@ -22,31 +22,8 @@ struct MiniBoxes {
         [(1, image.main), (2, image.alpha), (6, image.exif), (7, image.xmp)].filter { !$0.1.isEmpty }
     }
 
-    /// What turns the file, put behind it, into one that libheif 1.15 reads: all of the file becomes a box of data.
-    ///
-    ///     ftyp | meta | mdat: the file
-    func prefix(of source: ByteSource) -> [UInt8] {
-        func boxes(shift: Int) -> [UInt8] {
-            var out = BoxWriter()
-            out.box("ftyp") {
-                $0.code("mif1")
-                $0.u32(0)
-                $0.code("mif1")
-            }
-            out.box("meta") { $0.bytes += meta(shift: shift) }
-            // The size in eight bytes, for a file of any length.
-            out.u32(1)
-            out.code("mdat")
-            out.u64(16 + source.available)
-            return out.bytes
-        }
-        return boxes(shift: boxes(shift: 0).count)
-    }
-
     /// The payload of the `meta` box.
-    ///
-    /// - Parameter shift: how far behind its place in this file each byte of an item stands.
-    func meta(shift: Int) -> [UInt8] {
+    var meta: [UInt8] {
         var out = BoxWriter()
         out.u32(0)
         out.fullBox("hdlr") {
@@ -55,21 +32,20 @@ struct MiniBoxes {
             $0.bytes += [UInt8](repeating: 0, count: 13)
         }
         out.fullBox("pitm") { $0.u16(1) }
-        out.fullBox("iloc") { places(&$0, shift: shift) }
+        out.fullBox("iloc") { places(&$0) }
         out.fullBox("iinf") { types(&$0) }
         if items.count > 1 { out.fullBox("iref") { references(&$0) } }
         out.box("iprp") { properties(&$0) }
         return out.bytes
     }
 
-    private func places(_ out: inout BoxWriter, shift: Int) {
-        // Bytes of an offset, of a length, of a base.
-        out.u16(0x8480)
+    private func places(_ out: inout BoxWriter) {
+        // Bytes of an offset and of a length.
+        out.u16(0x8400)
         out.u16(UInt16(items.count))
         for item in items {
             out.u16(item.id)
             out.u16(0)
-            out.u64(shift)
             out.u16(1)
             out.u64(item.place.lowerBound)
             out.u32(UInt32(item.place.count))
@@ -182,33 +158,5 @@ struct MiniBoxes {
         out.u16(UInt16(points.transfer))
         out.u16(UInt16(points.matrix))
         out.bytes.append(points.isFullRange ? 0x80 : 0)
-    }
-}
-
-/// Bytes of boxes, put together from the inside.
-private struct BoxWriter {
-    var bytes: [UInt8] = []
-
-    mutating func u16(_ value: UInt16) { bytes += [UInt8(value >> 8), UInt8(value & 0xFF)] }
-    mutating func u32(_ value: UInt32) { for shift in [24, 16, 8, 0] { bytes.append(UInt8(value >> shift & 0xFF)) } }
-    mutating func u64(_ value: Int) { for half in [value >> 32, value] { u32(UInt32(truncatingIfNeeded: half)) } }
-    mutating func code(_ code: FourCC) { u32(code.value) }
-    mutating func text(_ text: String) { bytes += Array(text.utf8) + [0] }
-
-    mutating func box(_ type: FourCC, _ body: (inout BoxWriter) -> Void) {
-        var inner = BoxWriter()
-        body(&inner)
-        u32(UInt32(inner.bytes.count + 8))
-        code(type)
-        bytes += inner.bytes
-    }
-
-    mutating func fullBox(
-        _ type: FourCC, version: UInt8 = 0, flags: UInt32 = 0, _ body: (inout BoxWriter) -> Void
-    ) {
-        box(type) {
-            $0.u32(UInt32(version) << 24 | flags)
-            body(&$0)
-        }
     }
 }

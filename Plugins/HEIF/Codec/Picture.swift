@@ -17,14 +17,15 @@ struct Picture {
     let isOnlyCropped: Bool
 
     /// - Throws: `.unsupported` for a kind of picture that is not served, `.corrupt` when facts are missing.
-    init(_ id: UInt32, in table: ItemTable) throws(CoderError) {
+    init(_ id: UInt32, in derivations: Derivations) throws(CoderError) {
+        let table = derivations.table
         guard let item = table.items[id], item.type != FourCC(0) else {
             throw .corrupt("the picture to show is not in the file")
         }
         guard item.isImage else { throw .unsupported("a picture of type '\(item.type)'") }
         self.id = id
-        size = try Self.size(of: id, in: table)
-        let coded = try Self.codedItem(of: id, in: table)
+        size = try derivations.size(id)
+        let coded = try derivations.coded(id)
         var depth = 8
         var isGray = false
         for property in table.properties(of: coded) {
@@ -40,7 +41,7 @@ struct Picture {
         self.depth = item.type == "iovl" ? 8 : depth
         let tiles = item.type == "grid" ? table.targets("dimg", from: id) : []
         var hasAlpha = false
-        for place in [id] + Set(tiles) where !hasAlpha { hasAlpha = try Self.alpha(of: place, in: table) != nil }
+        for place in [id] + Set(tiles) where !hasAlpha { hasAlpha = try derivations.alpha(place) != nil }
         self.hasAlpha = hasAlpha
         isPremultiplied = hasAlpha && !table.targets("prem", from: id).isEmpty
         let transforms = table.properties(of: id).compactMap { property -> Bool? in
@@ -67,25 +68,8 @@ struct Picture {
         }
     }
 
-    /// The item that libheif takes for the alpha channel of `id`: one of the same size.
-    ///
-    /// - Source: ISO/IEC 23008-12 section 6.5.8 and B.2.2; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
-    static func alpha(of id: UInt32, in table: ItemTable) throws(CoderError) -> UInt32? {
-        let names = [
-            "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:hevc:2015:auxid:1",
-            "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
-        ]
-        for source in table.sources("auxl", to: id) where table.items[source]?.isImage == true {
-            let isAlpha = table.properties(of: source).contains {
-                if case .auxiliary(let name) = $0 { names.contains(name) } else { false }
-            }
-            if isAlpha, try size(of: source, in: table) == size(of: id, in: table) { return source }
-        }
-        return nil
-    }
-
     /// Width and height after the transforms, in the order of the properties.
-    private static func size(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize {
+    static func size(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize {
         let properties = table.properties(of: id)
         var size = PixelSize.zero
         // The stored size is that before all transforms, wherever it stands among them.
@@ -112,28 +96,17 @@ struct Picture {
 
     /// The size of the stream or of the canvas, as far as the boxes tell.
     private static func codedSize(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize? {
-        if table.items[id]?.type == "grid" { return try table.inlineBytes(of: id).map(HeaderGuard.gridCanvas) }
+        if table.items[id]?.type == "grid" {
+            return try table.inlineBytes(of: id, atMost: 16).map(HeaderGuard.gridCanvas)
+        }
         for property in table.properties(of: id) {
             switch property {
             case .hevc(let configuration):
-                return configuration.parameterSets.lazy.compactMap { CodedSize.hevc(table.bytes[$0]) }.first
-            case .av1(let configuration): return CodedSize.av1(table.bytes[configuration.headers])
+                return configuration.sizes.first
+            case .av1(let configuration): return configuration.coded
             default: break
             }
         }
         return nil
-    }
-
-    /// The first picture with samples of its own below `id`.
-    private static func codedItem(of id: UInt32, in table: ItemTable) throws(CoderError) -> UInt32 {
-        var id = id
-        // A file cannot nest deeper than it has items; more is a circle.
-        for _ in 0...table.items.count {
-            guard let item = table.items[id] else { break }
-            guard item.isDerived else { return id }
-            guard let next = table.targets("dimg", from: id).first else { break }
-            id = next
-        }
-        throw .corrupt("a derived picture leads to none with samples")
     }
 }

@@ -4,6 +4,10 @@ import HEIFCodec
 let plugin = CoderPlugin(
     id: "org.coderhost.heif-plugin", version: "0.1.0",
     coders: [
-        Coder(id: "org.coderhost.heif", decoder: HEIFDecoder.self, encoder: HEICEncoder.self, roles: [.metadata]),
-        Coder(id: "org.coderhost.heif-avif", decoder: HEIFDecoder.self, encoder: AVIFEncoder.self, roles: [.metadata]),
+        Coder(
+            id: "org.coderhost.heif", decoder: HEIFDecoder.self, encoder: HEICEncoder.self,
+            roles: [.metadata, .region]),
+        Coder(
+            id: "org.coderhost.heif-avif", decoder: HEIFDecoder.self, encoder: AVIFEncoder.self,
+            roles: [.metadata, .region]),
     ])

@@ -12,53 +12,32 @@
 
 namespace {
 
-// The file as libheif reads it where it would refuse it as it is: behind boxes of ours, or with four bytes shown
-// differently.
-struct Disguised {
+// The file as libheif reads it: behind boxes of ours.
+struct Spliced {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0, position = 0;
     std::vector<uint8_t> prefix;
 
-    // The first compatible brand (ISO/IEC 14496-12 section 4.3): size 4, "ftyp", major 4, version 4, brands.
-    static constexpr uint64_t place = 16;
-
     uint64_t total() const { return prefix.size() + count; }
 
-    // libheif 1.15 serves files with one of four brands; "avis" or "hevc" alone hold a still picture just as well.
-    bool is_needed() const
-    {
-        if (!prefix.empty()) return true;
-        const uint64_t end = count < 8 ? 0 : uint64_t(bytes[0]) << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-        if (end < place + 4 || end > count) return false;
-        for (uint64_t at = place; at + 4 <= end; at += 4) {
-            for (const char *brand : {"heic", "heix", "mif1", "avif"}) {
-                if (std::memcmp(bytes + at, brand, 4) == 0) return false;
-            }
-        }
-        return true;
-    }
-
-    static int64_t tell(void *user) { return int64_t(static_cast<Disguised *>(user)->position); }
+    static int64_t tell(void *user) { return int64_t(static_cast<Spliced *>(user)->position); }
 
     static int read(void *out, size_t size, void *user)
     {
-        auto self = static_cast<Disguised *>(user);
+        auto self = static_cast<Spliced *>(user);
         if (size > self->total() - self->position) return 1;
         auto to = static_cast<uint8_t *>(out);
         const uint64_t start = self->position, front = self->prefix.size();
         const size_t own = start < front ? size_t(std::min<uint64_t>(front - start, size)) : 0;
         if (own) std::memcpy(to, self->prefix.data() + start, own);
         if (size > own) std::memcpy(to + own, self->bytes + (start + own - front), size - own);
-        for (uint64_t at = place; front == 0 && at < place + 4; at++) {
-            if (at >= start && at - start < size) to[at - start] = uint8_t("mif1"[at - place]);
-        }
         self->position += size;
         return 0;
     }
 
     static int seek(int64_t position, void *user)
     {
-        auto self = static_cast<Disguised *>(user);
+        auto self = static_cast<Spliced *>(user);
         if (position < 0 || uint64_t(position) > self->total()) return 1;
         self->position = uint64_t(position);
         return 0;
@@ -66,18 +45,18 @@ struct Disguised {
 
     static heif_reader_grow_status wait(int64_t size, void *user)
     {
-        return size >= 0 && uint64_t(size) <= static_cast<Disguised *>(user)->total()
+        return size >= 0 && uint64_t(size) <= static_cast<Spliced *>(user)->total()
                    ? heif_reader_grow_status_size_reached
                    : heif_reader_grow_status_size_beyond_eof;
     }
 };
 
-const heif_reader disguising = {1, Disguised::tell, Disguised::read, Disguised::seek, Disguised::wait};
+const heif_reader splicing = {1, Spliced::tell, Spliced::read, Spliced::seek, Spliced::wait};
 
 }
 
 struct heif_shim_decoder {
-    Disguised file;
+    Spliced file;
     heif_context *context = nullptr;
     heif_image_handle *primary = nullptr;
     heif_image *image = nullptr;
@@ -100,18 +79,15 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *pref
         auto made = std::make_unique<heif_shim_decoder>();
         made->context = heif_context_alloc();
         heif_context_set_maximum_image_size_limit(made->context, int(max_side));
-        // Each tile of HEVC brings a thread of libde265 along. 0: tiles are decoded on the calling thread.
-        heif_context_set_max_decoding_threads(made->context, threads > 3 ? int(threads / 2) : 0);
+        // Tiles are decoded on the calling thread: other threads are the host's.
+        heif_context_set_max_decoding_threads(made->context, 0);
         made->settings.threads = threads > 1 ? int(threads) : 1;
         if (max_pixels && max_pixels < made->settings.max_pixels) made->settings.max_pixels = unsigned(max_pixels);
         if (int32_t code = shim_register_decoders(made->context, error)) return code;
         made->file.bytes = bytes;
         made->file.count = count;
-        if (prefix_count) made->file.prefix.assign(prefix, prefix + prefix_count);
-        heif_error result =
-            made->file.is_needed()
-                ? heif_context_read_from_reader(made->context, &disguising, &made->file, nullptr)
-                : heif_context_read_from_memory_without_copy(made->context, bytes, count, nullptr);
+        made->file.prefix.assign(prefix, prefix + prefix_count);
+        heif_error result = heif_context_read_from_reader(made->context, &splicing, &made->file, nullptr);
         if (result.code) return report(result, error);
         result = heif_context_get_primary_image_handle(made->context, &made->primary);
         if (result.code) return report(result, error);
@@ -149,19 +125,12 @@ bool colors_of(const heif_image_handle *handle, ShimColors *colors)
 
 }
 
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
-                         uint8_t may_skip_crop, heif_shim_poll poll, void *context, heif_shim_picture *picture,
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t own_colors, uint8_t may_skip_crop,
+                         heif_shim_poll poll, void *context, heif_shim_picture *picture,
                          heif_shim_error *error)
 {
     return guarded(error, [&] {
         heif_image_handle *handle = decoder->primary;
-        std::unique_ptr<heif_image_handle, void (*)(const heif_image_handle *)> owned(
-            nullptr, heif_image_handle_release);
-        if (thumbnail != 0) {
-            heif_error result = heif_image_handle_get_thumbnail(decoder->primary, thumbnail, &handle);
-            if (result.code) return report(result, error);
-            owned.reset(handle);
-        }
         if (decoder->image) heif_image_release(decoder->image);
         decoder->image = nullptr;
         const heif_colorspace space = as_gray ? heif_colorspace_monochrome : heif_colorspace_RGB;
@@ -241,80 +210,101 @@ template <class Out> inline Out widen(uint32_t value, uint32_t depth)
     return Out(value << (bits - depth) | value >> (2 * depth - bits));
 }
 
+// One row of a plane, from column `x` on, into every `right`th byte.
 template <class In, class Out>
-void put(const uint8_t *row, uint32_t depth, uint32_t width, Out *out, uint32_t step)
+void put(const uint8_t *row, uint32_t x, uint32_t depth, uint32_t width, uint8_t *out, int64_t right)
 {
-    const In *in = reinterpret_cast<const In *>(row);
-    for (uint32_t x = 0; x < width; x++) out[uint64_t(x) * step] = widen<Out>(in[x], depth);
+    const In *in = reinterpret_cast<const In *>(row) + x;
+    for (uint32_t i = 0; i < width; i++) {
+        const Out value = widen<Out>(in[i], depth);
+        std::memcpy(out + int64_t(i) * right, &value, sizeof value);
+    }
 }
 
 template <class Out>
-void put_row(const Plane &plane, uint32_t y, uint32_t width, Out *out, uint32_t step)
+void put_row(const Plane &plane, uint32_t x, uint32_t y, uint32_t width, uint8_t *out, int64_t right)
 {
     const uint8_t *row = plane.start + y * plane.stride;
-    if (plane.depth > 8) put<uint16_t, Out>(row, plane.depth, width, out, step);
-    else put<uint8_t, Out>(row, plane.depth, width, out, step);
+    if (plane.depth > 8) put<uint16_t, Out>(row, x, plane.depth, width, out, right);
+    else put<uint8_t, Out>(row, x, plane.depth, width, out, right);
 }
 
 // Luma of 16 ... 235 (times 2^(depth-8)) stretched to the full range, rounded.
 template <class Out>
-void stretch_row(const Plane &plane, uint32_t y, uint32_t width, Out *out, uint32_t step)
+void stretch_row(const Plane &plane, uint32_t x, uint32_t y, uint32_t width, uint8_t *out, int64_t right)
 {
     const uint8_t *row = plane.start + y * plane.stride;
     const uint32_t scale = 1u << (plane.depth - 8);
     const uint64_t low = 16 * scale, range = 219 * scale, full = Out(~Out(0));
-    for (uint32_t x = 0; x < width; x++) {
-        uint64_t value = plane.depth > 8 ? reinterpret_cast<const uint16_t *>(row)[x] : row[x];
+    for (uint32_t i = 0; i < width; i++) {
+        uint64_t value = plane.depth > 8 ? reinterpret_cast<const uint16_t *>(row)[x + i] : row[x + i];
         value = value < low ? 0 : value - low;
         value = value > range ? range : value;
-        out[uint64_t(x) * step] = Out((value * full * 2 + range) / (range * 2));
+        const Out stretched = Out((value * full * 2 + range) / (range * 2));
+        std::memcpy(out + int64_t(i) * right, &stretched, sizeof stretched);
     }
 }
 
-template <class Out>
-void copy_row(const Plane *planes, const Plane *alpha, const heif_shim_layout &layout, uint32_t y, uint32_t width,
-              Out *out)
+struct Painted {
+    Plane planes[3];
+    // NULL: opaque.
+    const Plane *alpha;
+    heif_shim_layout layout;
+    uint32_t x, width;
+    int64_t right;
+};
+
+template <class Out> void paint_row(const Painted &from, uint32_t y, uint8_t *out)
 {
     static const uint8_t order[2][3] = {{0, 1, 2}, {2, 1, 0}};
+    const heif_shim_layout &layout = from.layout;
     const uint32_t colors = layout.channels < 3 ? 1 : 3;
     const bool has_alpha = layout.channels == 2 || layout.channels > 3;
-    const uint32_t step = colors + has_alpha;
+    uint8_t *last = out + colors * sizeof(Out);
+    if (layout.only_alpha) {
+        put_row<Out>(from.planes[0], from.x, y, from.width, last, from.right);
+        return;
+    }
     for (uint32_t c = 0; c < colors; c++) {
-        Out *start = out + (colors == 1 ? 0 : order[layout.channels == 5][c]);
-        if (layout.expand_range) stretch_row(planes[c], y, width, start, step);
-        else put_row(planes[c], y, width, start, step);
+        uint8_t *start = out + (colors == 1 ? 0 : order[layout.channels == 5][c]) * sizeof(Out);
+        if (layout.expand_range) stretch_row<Out>(from.planes[c], from.x, y, from.width, start, from.right);
+        else put_row<Out>(from.planes[c], from.x, y, from.width, start, from.right);
     }
     if (!has_alpha) return;
-    if (alpha) put_row(*alpha, y, width, out + colors, step);
-    else for (uint32_t x = 0; x < width; x++) out[uint64_t(x) * step + colors] = Out(~Out(0));
+    if (from.alpha) put_row<Out>(*from.alpha, from.x, y, from.width, last, from.right);
+    else for (uint32_t i = 0; i < from.width; i++) std::memset(last + int64_t(i) * from.right, 0xFF, sizeof(Out));
 }
 
 }
 
-int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, uint32_t end, uint32_t width,
-                            heif_shim_layout layout, uint8_t *pixels, uint64_t stride)
+int32_t heif_shim_paint(const heif_shim_decoder *decoder, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
+                        heif_shim_layout layout, uint8_t *pixels, int64_t right, int64_t down)
 {
     const heif_image *image = decoder->image;
     const heif_shim_picture &picture = decoder->picture;
-    if (!image || width > picture.width || end > picture.height) return heif_error_Usage_error;
-    if (picture.is_gray && layout.channels > 2) return heif_error_Usage_error;
-    if (!picture.is_gray && layout.channels < 3) return heif_error_Usage_error;
-    Plane planes[3] = {plane(image, picture.is_gray ? heif_channel_Y : heif_channel_R, picture.depth)};
+    if (!image || x > picture.width || width > picture.width - x) return heif_error_Usage_error;
+    if (y > picture.height || height > picture.height - y) return heif_error_Usage_error;
+    const bool has_alpha = layout.channels == 2 || layout.channels > 3;
+    if (layout.only_alpha && (!picture.is_gray || !has_alpha)) return heif_error_Usage_error;
+    if (!layout.only_alpha && (picture.is_gray != 0) != (layout.channels < 3)) return heif_error_Usage_error;
+    Painted from = {{plane(image, picture.is_gray ? heif_channel_Y : heif_channel_R, picture.depth)}, nullptr, layout,
+                    x, width, right};
     if (!picture.is_gray) {
-        planes[1] = plane(image, heif_channel_G, picture.depth);
-        planes[2] = plane(image, heif_channel_B, picture.depth);
+        from.planes[1] = plane(image, heif_channel_G, picture.depth);
+        from.planes[2] = plane(image, heif_channel_B, picture.depth);
     }
     Plane alpha = {};
     if (picture.alpha_depth) alpha = plane(image, heif_channel_Alpha, picture.alpha_depth);
-    const Plane *opacity = picture.alpha_depth ? &alpha : nullptr;
-    for (uint32_t y = first; y < end; y++) {
-        uint8_t *row = pixels + uint64_t(y - first) * stride;
-        if (layout.channels == 3 && layout.bits == 8 && picture.depth == 8) {
-            shim_merge_rgb_row(planes[0].start + y * planes[0].stride, planes[1].start + y * planes[1].stride,
-                               planes[2].start + y * planes[2].stride, row, width);
+    if (picture.alpha_depth) from.alpha = &alpha;
+    for (uint32_t row = y; row < y + height; row++) {
+        uint8_t *out = pixels + int64_t(row - y) * down;
+        if (layout.channels == 3 && layout.bits == 8 && picture.depth == 8 && right == 3) {
+            const uint8_t *starts[3];
+            for (int c = 0; c < 3; c++) starts[c] = from.planes[c].start + row * from.planes[c].stride + x;
+            shim_merge_rgb_row(starts[0], starts[1], starts[2], out, width);
         }
-        else if (layout.bits == 8) copy_row<uint8_t>(planes, opacity, layout, y, width, row);
-        else copy_row<uint16_t>(planes, opacity, layout, y, width, reinterpret_cast<uint16_t *>(row));
+        else if (layout.bits == 8) paint_row<uint8_t>(from, row, out);
+        else paint_row<uint16_t>(from, row, out);
     }
     return 0;
 }

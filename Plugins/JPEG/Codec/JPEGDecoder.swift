@@ -9,16 +9,16 @@ public import ImageModel
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
 public final class JPEGDecoder: ThumbnailDecoder {
-    private let session: DecoderSession
+    let session: DecoderSession
     private let window: Int
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
     private var thumbnails: [JPEGThumbnail] = []
-    private var run: Run?
+    private(set) var run: Run?
 
     /// The state of a decode that may be called again, while the source grows or with another request.
-    private struct Run {
+    struct Run {
         /// What a picture of one scan is decoded to.
         var format: PixelFormat
         var scale: Int
@@ -35,7 +35,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
     }
 
     /// Where a picture stands that is handed out in bands of rows.
-    private struct Bands {
+    struct Bands {
         var picture: Picture
         /// The band that is not filled yet.
         var current: PixelRect?
@@ -45,7 +45,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
         var hasPass = false
     }
 
-    private struct Picture: Equatable {
+    struct Picture: Equatable {
         var format: PixelFormat
         var scale: Int
     }
@@ -69,7 +69,9 @@ public final class JPEGDecoder: ThumbnailDecoder {
         let image = ImageInfo(
             size: header.size, nativeFormat: native, orientation: try metadata.orientation(), isLossy: true,
             color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density,
-            hasItems: !thumbnails.isEmpty, decodesRows: true)
+            hasItems: !thumbnails.isEmpty, decodesRows: true,
+            // The coefficients of several scans are all needed.
+            regionCost: header.isMultiScan ? .whole : .above)
         self.image = image
         return image
     }
@@ -112,10 +114,12 @@ public final class JPEGDecoder: ThumbnailDecoder {
         let picture = Picture(
             format: format, scale: Self.scale(of: image.size, for: request.scaledSize ?? image.size))
         let size = Self.reduce(image.size, to: picture.scale)
-        let band = try self.band(request.region, of: size)
-        guard surface.size == band?.size ?? size else {
-            throw CoderError(.misuse, "the surface is \(surface.size), not \(band?.size ?? size)")
+        let part = try self.part(request.region, of: size)
+        guard surface.size == part?.size ?? size else {
+            throw CoderError(.misuse, "the surface is \(surface.size), not \(part?.size ?? size)")
         }
+        if let part, !isBand(part, of: picture, size) { return try decodeRegion(part, picture, request, surface) }
+        let band = part
 
         try enter(band, of: picture)
         let (decompressor, header) = try begin()
@@ -137,7 +141,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
         return outcome
     }
 
-    private func beginRun(
+    func beginRun(
         _ picture: Picture, _ decompressor: JPEGDecompressor, _ header: JPEGDecompressor.Header, _ image: ImageInfo
     ) throws(CoderError) {
         var isSkimmed = false
@@ -163,31 +167,33 @@ public final class JPEGDecoder: ThumbnailDecoder {
 
     // MARK: Bands
 
-    /// The band that is asked for; nil for the whole picture.
-    private func band(_ region: PixelRect?, of size: PixelSize) throws(CoderError) -> PixelRect? {
+    /// The part that is asked for; nil for the whole picture.
+    private func part(_ region: PixelRect?, of size: PixelSize) throws(CoderError) -> PixelRect? {
         guard let region, region != PixelRect(size) else { return nil }
-        guard region.x == 0, region.width == size.width, !region.isEmpty, PixelRect(size).contains(region) else {
-            throw .unsupported("a region that is no band of rows")
+        guard !region.isEmpty, PixelRect(size).contains(region) else {
+            throw .invalidArgument("the region \(region) is not within the image, which has \(size) pixels")
         }
         return region
     }
 
+    /// Whether a part is the first band of rows or the one that is next.
+    private func isBand(_ part: PixelRect, of picture: Picture, _ size: PixelSize) -> Bool {
+        guard part.x == 0, part.width == size.width else { return false }
+        if part.y == 0 { return true }
+        guard let bands = run?.bands, bands.picture == picture else { return false }
+        return bands.current.map { $0 == part } ?? (bands.next == part.y)
+    }
+
     /// Sees to it that the run there is serves what is asked for; ends it where it does not.
-    ///
-    /// - Throws: `.misuse` for a band that does not go on where the last one ended.
     private func enter(_ band: PixelRect?, of picture: Picture) throws(CoderError) {
         // A band from row 0 starts the frame anew.
-        if band?.y == 0, let bands = run?.bands, bands.current?.y ?? bands.next > 0 { close() }
-        let bands = run?.bands
-        if let band {
-            let expected = bands?.current?.y ?? bands?.next ?? 0
-            guard band.y == expected, bands?.current.map({ $0 == band }) ?? true,
-                bands.map({ $0.picture == picture }) ?? true
-            else {
-                throw CoderError(.misuse, "the band begins at row \(band.y) where row \(expected) of a picture is next")
-            }
-            if bands != nil { return }
+        if let band, band.y == 0, let bands = run?.bands,
+            bands.picture != picture || bands.next > 0 || bands.current.map({ $0 != band }) ?? false
+        {
+            close()
         }
+        if band != nil, run?.bands != nil { return }
+        let bands = run?.bands
         guard let run, let header else { return }
         let isSame = run.format == picture.format && run.scale == picture.scale
         if header.isMultiScan {
@@ -199,13 +205,13 @@ public final class JPEGDecoder: ThumbnailDecoder {
     }
 
     /// Ends a pass that was handed out in bands.
-    private func endBands() throws(CoderError) {
+    func endBands() throws(CoderError) {
         if run?.bands?.hasPass == true { try decompressor?.endPass() }
         run?.bands = nil
     }
 
     /// A decompressor that has read the header, and what it read.
-    private func begin() throws(CoderError) -> (decompressor: JPEGDecompressor, header: JPEGDecompressor.Header) {
+    func begin() throws(CoderError) -> (decompressor: JPEGDecompressor, header: JPEGDecompressor.Header) {
         if let decompressor, let header { return (decompressor, header) }
         let decompressor: JPEGDecompressor
         if let begun = self.decompressor {
@@ -222,7 +228,7 @@ public final class JPEGDecoder: ThumbnailDecoder {
     }
 
     /// Ends a run; the next decode begins with the first byte again.
-    private func close() {
+    func close() {
         if let reserved = run?.reserved, reserved > 0 { try? session.host.reserve(bytes: -reserved) }
         run = nil
         decompressor = nil
@@ -266,22 +272,9 @@ public final class JPEGDecoder: ThumbnailDecoder {
         _ decompressor: JPEGDecompressor, _ request: DecodeRequest, _ scale: Int, _ band: PixelRect?,
         _ size: PixelSize, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        run?.scans.begin(decompressor.scan)
-        while run?.isAbsorbed == false {
-            try session.host.checkCancellation()
-            let step = try decompressor.absorb()
-            let scan = decompressor.scan
-            try checkScans(scan.number)
-            run?.scans.begin(scan)
-            switch step {
-            case .done, .truncated:
-                run?.isAbsorbed = true
-                if let warning = decompressor.warning { session.host.warn(warning) }
-            case .more: break
-            case .needsInput:
-                if band != nil { throw .needsInput }
-                return try preview(decompressor, request, scale, surface)
-            }
+        guard try absorb(decompressor) else {
+            if band != nil { throw .needsInput }
+            return try preview(decompressor, request, scale, surface)
         }
         if let band {
             if run?.bands?.hasPass == false { try decompressor.beginPass(.best, scale: scale, for: surface) }
@@ -297,6 +290,26 @@ public final class JPEGDecoder: ThumbnailDecoder {
         if !decompressor.isTruncated { return .complete }
         if request.wantsPartial { return .partial(PixelRect(surface.size)) }
         throw .truncated("the picture ends within its scans")
+    }
+
+    /// Takes in the scans that are there; answers whether those were all.
+    func absorb(_ decompressor: JPEGDecompressor) throws(CoderError) -> Bool {
+        run?.scans.begin(decompressor.scan)
+        while run?.isAbsorbed == false {
+            try session.host.checkCancellation()
+            let step = try decompressor.absorb()
+            let scan = decompressor.scan
+            try checkScans(scan.number)
+            run?.scans.begin(scan)
+            switch step {
+            case .done, .truncated:
+                run?.isAbsorbed = true
+                if let warning = decompressor.warning { session.host.warn(warning) }
+            case .more: break
+            case .needsInput: return false
+            }
+        }
+        return true
     }
 
     /// Shows what has come since the last picture, if it is worth one.

@@ -7,5 +7,5 @@ let plugin = CoderPlugin(
         Coder(
             id: "org.coderhost.jpeg", decoder: JPEGDecoder.self, encoder: JPEGEncoder.self,
             rewriter: JPEGRewriter.self,
-            roles: [.metadata, .scale, .incremental])
+            roles: [.metadata, .scale, .region, .incremental])
     ])

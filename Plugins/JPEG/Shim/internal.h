@@ -40,12 +40,19 @@ typedef struct target {
     int      plain; /* 1: chroma is repeated; 2: and samples may be off by a little */
 } target;
 
-/* The picture that the coefficients are written as. */
+/* The image that the coefficients are written as. */
 typedef struct turned {
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
     uint32_t         width, height;
     int              transposed;
 } turned;
+
+/* What is kept of the rows of a part, see jpeg_part.c. */
+typedef struct part_output {
+    jpegs_part wanted;
+    uint32_t   left;  /* where the rows of the library begin      */
+    uint8_t   *strip; /* STRIP rows of the library; NULL: no part */
+} part_output;
 
 /* A part of the input that the library is not shown. */
 typedef struct gap {
@@ -66,7 +73,7 @@ struct jpegs_decoder {
     uint8_t                      *window;
     size_t                        room;       /* bytes of the window                                      */
     size_t                        start;      /* where in the file `base` stands                          */
-    /* Of the picture. The library's own fields may be those of a second, damaged frame header half read. */
+    /* Of the image. The library's own fields may be those of a second, damaged frame header half read. */
     uint32_t                      width, height;
     int                           components;
     size_t                        head;       /* bytes up to and with the header of the first scan        */
@@ -86,6 +93,7 @@ struct jpegs_decoder {
     JDIMENSION                    strip_width;
     uint8_t                      *strip;      /* CMYK rows on their way to RGB                            */
     jpegs_enlarger               *enlarger;   /* of a coarse pass                                         */
+    part_output                   part;
     int                           lent;       /* coefficient arrays that the view was given so far        */
     struct jvirt_barray_control  *arrays;     /* of coefficients; the last one that was asked for         */
     void (*realize)(j_common_ptr c);          /* the library's own                                        */
@@ -125,6 +133,8 @@ void jpegs_arrays_free(jpegs_decoder *d);
 void jpegs_aim(j_decompress_ptr c, target t);
 /* Makes `out` the source of rows of that kind. */
 int32_t jpegs_select_output(jpegs_decoder *d, j_decompress_ptr out, target t);
+/* Writes the next `wanted` rows of `out`, at most STRIP; answers how many there were. */
+JDIMENSION jpegs_read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, JDIMENSION wanted);
 
 /* ---- encoding ---- */
 
@@ -161,7 +171,7 @@ jvirt_barray_ptr jpegs_array_part(jpegs_decoder *d, jvirt_barray_ptr whole, JDIM
 void             jpegs_array_release(jvirt_barray_ptr array);
 JBLOCKROW        jpegs_array_row(jvirt_barray_ptr array, JDIMENSION row);
 
-/* A component of the picture that is written. */
+/* A component of the image that is written. */
 typedef struct plane {
     int        across, down;           /* samples of a unit: the sampling factors */
     JDIMENSION blocks_across, blocks_down;

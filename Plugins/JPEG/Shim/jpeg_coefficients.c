@@ -1,7 +1,7 @@
 #include "internal.h"
 
 /*
- * Coefficients from one file to another. A decoder may show a damaged picture as well as it can; here damage is an
+ * Coefficients from one file to another. A decoder may show a damaged image as well as it can; here damage is an
  * error, lest a sound file with the same holes comes out of it.
  */
 
@@ -36,14 +36,14 @@ static int32_t check_scans(jpegs_decoder *d) {
         if (!d->c.comp_info[i].quant_table) return complain(d, JPEGS_CORRUPT, "a component has no scan");
         for (int k = 0; d->c.coef_bits && k < DCTSIZE2; k++) {
             if (d->c.coef_bits[i][k] != 0) {
-                return complain(d, JPEGS_UNSUPPORTED, "a picture whose scans leave out bits of coefficients");
+                return complain(d, JPEGS_UNSUPPORTED, "an image whose scans leave out bits of coefficients");
             }
         }
     }
     return JPEGS_OK;
 }
 
-/* Restart markers at the ends of rows stay there, however wide the picture is afterwards. */
+/* Restart markers at the ends of rows stay there, however wide the image is afterwards. */
 static void note_restarts(jpegs_decoder *d) {
     uint64_t unit = (uint64_t)d->c.max_h_samp_factor * DCTSIZE;
     uint32_t across = d->c.comps_in_scan == 1 ? d->c.cur_comp_info[0]->width_in_blocks : ratio_up(d->width, unit);
@@ -125,7 +125,7 @@ static void split_scans(jpegs_encoder *e) {
     e->c.num_scans = made;
 }
 
-/* Everything that the library has to know of the picture, but for its process. */
+/* Everything that the library has to know of the image, but for its process. */
 static int32_t describe(jpegs_encoder *e, const jpegs_decoder *d) {
     plane    planes[MAX_COMPONENTS];
     uint32_t taken = 0;
@@ -148,7 +148,7 @@ static int32_t describe(jpegs_encoder *e, const jpegs_decoder *d) {
         to->v_samp_factor = planes[i].down;
         to->quant_tbl_no = place_table(e, from->quant_table, d->turned.transposed, &taken);
         if (to->quant_tbl_no < 0) {
-            snprintf(e->message, sizeof e->message, "a picture with more than four quantization tables");
+            snprintf(e->message, sizeof e->message, "an image with more than four quantization tables");
             return JPEGS_UNSUPPORTED;
         }
     }

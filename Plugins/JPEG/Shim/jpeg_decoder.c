@@ -178,6 +178,7 @@ void jpegs_decoder_free(jpegs_decoder *d) {
     free(d->window);
     jpegs_enlarger_free(d->enlarger);
     free(d->strip);
+    free(d->part.strip);
     free(d);
 }
 
@@ -288,7 +289,9 @@ static void note_scan(jpegs_decoder *d) {
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height) {
     GUARD(d);
     if (!d->started) {
-        d->main_target = (target){format, scale, 0};
+        /* At an eighth the library drops the AC coefficients of sequential scans, which every other size needs. */
+        int drops = scale == 1 && jpeg_has_multiple_scans(&d->c) && !d->c.progressive_mode;
+        d->main_target = (target){format, drops ? 2 : scale, 0};
         jpegs_aim(&d->c, d->main_target);
         if (!jpeg_start_decompress(&d->c)) return JPEGS_NEEDS_INPUT;
         d->started = 1;
@@ -296,8 +299,8 @@ int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, u
         int32_t status = jpegs_select_output(d, &d->c, d->main_target);
         if (status != JPEGS_OK) return status;
     }
-    *width = d->c.output_width;
-    *height = d->c.output_height;
+    *width = d->out->output_width;
+    *height = d->out->output_height;
     return JPEGS_OK;
 }
 

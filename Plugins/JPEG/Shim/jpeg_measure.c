@@ -100,7 +100,7 @@ static int table_of(const jpegs_decoder *d, int component) {
     }
 }
 
-/* The blocks of a component in one MCU; those beyond the picture repeat the mean before them. */
+/* The blocks of a component in one MCU; those beyond the image repeat the mean before them. */
 static void count_unit(jpegs_decoder *d, counts *n, int component, const plane *p, JDIMENSION column, JDIMENSION row,
                        int *mean) {
     int t = table_of(d, component);

@@ -136,8 +136,7 @@ static void cmyk_to_rgb(const jpegs_decoder *d, const uint8_t *in, uint8_t *out)
     }
 }
 
-/* Writes the next `wanted` rows, at most STRIP; answers how many there were. */
-static JDIMENSION read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, JDIMENSION wanted) {
+JDIMENSION jpegs_read_strip(jpegs_decoder *d, uint8_t *pixels, size_t stride, JDIMENSION wanted) {
     JSAMPROW rows[STRIP];
     size_t   width = d->out->output_width;
     int      inked = d->out->out_color_space == JCS_CMYK;
@@ -158,7 +157,7 @@ static int32_t coarse_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uin
                            uint32_t count) {
     for (; count > 0 && *row < d->height; count--, ++*row) {
         uint8_t *next = jpegs_enlarger_wants(d->enlarger, *row);
-        if (next && read_strip(d, next, 0, 1) == 0) return JPEGS_NEEDS_INPUT;
+        if (next && jpegs_read_strip(d, next, 0, 1) == 0) return JPEGS_NEEDS_INPUT;
         jpegs_enlarger_row(d->enlarger, *row, pixels + stride * (*row - top));
     }
     return JPEGS_OK;
@@ -174,7 +173,7 @@ int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uin
         if (at < top) return JPEGS_CORRUPT;
         JDIMENSION wanted = count < STRIP ? count : STRIP;
         if (wanted > d->out->output_height - at) wanted = d->out->output_height - at;
-        JDIMENSION got = read_strip(d, pixels + stride * (at - top), stride, wanted);
+        JDIMENSION got = jpegs_read_strip(d, pixels + stride * (at - top), stride, wanted);
         if (d->starved && !d->c.buffered_image) {
             *row = d->ended_at;
             return JPEGS_TRUNCATED;

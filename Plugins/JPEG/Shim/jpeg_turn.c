@@ -1,14 +1,14 @@
 #include "internal.h"
 
 /*
- * How a picture is cut and turned without decoding it.
+ * How an image is cut and turned without decoding it.
  *
  * A coefficient stands for a wave of `u` half periods across a block and `v` down. Reversing the columns of a block
  * changes the sign of the waves that are odd across, u = 1, 3, 5, 7; reversing its rows that of the odd ones down.
  * Exchanging columns and rows exchanges u and v. Nothing is computed, so nothing is lost.
  *
  * Blocks move with their samples. Only the last column and the last row of blocks may hold samples that lie outside
- * of the picture, so what is kept begins at an edge of blocks where it begins in the result.
+ * of the image, so what is kept begins at an edge of blocks where it begins in the result.
  */
 
 typedef int16_t row8 __attribute__((vector_size(16)));
@@ -73,7 +73,7 @@ typedef struct part {
     JDIMENSION column, row, across, down;
 } part;
 
-/* `count` samples of the picture end at `end`, or begin at `start`: in blocks. */
+/* `count` samples of the image end at `end`, or begin at `start`: in blocks. */
 static void blocks_of(uint32_t start, uint32_t count, int reversed, int factor, int largest, JDIMENSION *first,
                       JDIMENSION *number) {
     uint64_t unit = (uint64_t)largest * DCTSIZE;
@@ -131,7 +131,7 @@ int32_t jpegs_decoder_turn(jpegs_decoder *d, const jpegs_cut *cut) {
         blocks_of(cut->x, cut->width, cut->mirrored != 0, c->h_samp_factor, d->c.max_h_samp_factor, &p.column,
                   &p.across);
         blocks_of(cut->y, cut->height, cut->flipped != 0, c->v_samp_factor, d->c.max_v_samp_factor, &p.row, &p.down);
-        /* The caller cuts within the picture; this is the last place where that can be seen. */
+        /* The caller cuts within the image; this is the last place where that can be seen. */
         if (p.across == 0 || p.down == 0 || p.column > c->width_in_blocks || p.row > c->height_in_blocks ||
             p.across > c->width_in_blocks - p.column || p.down > c->height_in_blocks - p.row) {
             return JPEGS_CORRUPT;

@@ -5,13 +5,13 @@ public import ImageModel
 ///
 /// - Source: RFC 9649 (container and lossless bitstream); RFC 6386 (VP8).
 public final class WebPDecoder: ImageDecoder {
-    private let session: DecoderSession
+    let session: DecoderSession
     private var picture: Picture?
     private var image: ImageInfo?
     private var run: Run?
 
     /// What will be decoded.
-    private struct Picture {
+    struct Picture {
         var canvas: PixelSize
         /// Nil for a still, which the library reads from the first byte of the file on.
         var frame: WebPContainer.Frame?
@@ -46,7 +46,8 @@ public final class WebPDecoder: ImageDecoder {
         let picture = try ended { () throws(CoderError) in try Self.picture(source) }
         var info = ImageInfo(
             size: picture.canvas, nativeFormat: picture.hasAlpha ? .rgba8 : .rgb8,
-            isAnimated: picture.frame != nil, isLossy: !picture.isLossless)
+            isAnimated: picture.frame != nil, isLossy: !picture.isLossless,
+            regionCost: picture.frame == nil ? .above : .whole)
         if let exif = try bytes(.exif) { info.orientation = ExifOrientation.read(Self.tiff(exif)) }
         info.color.hasProfile = WebPContainer.chunk(.profile, of: source) != nil
         self.picture = picture
@@ -129,7 +130,10 @@ public final class WebPDecoder: ImageDecoder {
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
         _ = try readHeader()
         guard var picture else { throw .needsInput }
-        if let region = request.region, region != PixelRect(picture.canvas) { throw .unsupported("a region") }
+        if let region = request.region, region != PixelRect(request.scaledSize ?? picture.canvas) {
+            close()
+            return try decodeRegion(region, of: picture, request, surface)
+        }
         if picture.frame != nil {
             // Its bytes may have grown since the header.
             picture.frame = try ended { () throws(CoderError) in try WebPContainer.firstFrame(session.source) }
@@ -194,11 +198,8 @@ public final class WebPDecoder: ImageDecoder {
         else { throw CoderError(.misuse, "WebP is not decoded to \(surface.size) pixels of \(surface.format)") }
 
         if !isWhole { clear(surface) }
-        // Lossless data is decoded to ARGB first; alpha of a lossy picture has a plane of its own.
-        let area = picture.rect.size.area ?? 0
-        let reserved = picture.isLossless ? area * 4 : picture.hasAlpha ? area : 0
+        let reserved = Self.bytes(for: picture)
         try session.host.reserve(bytes: reserved)
-        let mayThread = session.limits.maxThreads != 1 && (session.options.integer(OptionKey.threads) ?? 1) > 1
         run = Run(
             decompressor: try WebPDecompressor(
                 into: surface, rect: isWhole ? PixelRect(surface.size) : picture.rect,
@@ -206,8 +207,18 @@ public final class WebPDecoder: ImageDecoder {
             format: surface.format, size: surface.size, reserved: reserved)
     }
 
+    /// Lossless data is decoded to ARGB first; alpha of a lossy picture has a plane of its own.
+    static func bytes(for picture: Picture) -> Int {
+        let area = picture.rect.size.area ?? 0
+        return picture.isLossless ? area * 4 : picture.hasAlpha ? area : 0
+    }
+
+    var mayThread: Bool {
+        session.limits.maxThreads != 1 && (session.options.integer(OptionKey.threads) ?? 1) > 1
+    }
+
     /// Whether two formats differ only in what is promised of an alpha that is full anyway.
-    private static func isTwin(_ offer: PixelFormat, _ format: PixelFormat) -> Bool {
+    static func isTwin(_ offer: PixelFormat, _ format: PixelFormat) -> Bool {
         offer.alpha == .opaque && format == PixelFormat(offer.channels)
     }
 
@@ -244,5 +255,5 @@ public final class WebPDecoder: ImageDecoder {
 
     /// Evidence: about 10 ms of decoding on a machine of 2026; smaller slices make lossless data measurably slower,
     /// because the library goes back to a checkpoint after each.
-    private static let pixelsPerSlice = 2_000_000
+    static let pixelsPerSlice = 2_000_000
 }

@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.webp", decoder: WebPDecoder.self, encoder: WebPEncoder.self, rewriter: WebPRewriter.self,
-            roles: [.metadata, .scale, .incremental])
+            roles: [.metadata, .scale, .region, .incremental])
     ])

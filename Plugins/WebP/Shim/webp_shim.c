@@ -102,26 +102,44 @@ static int configure(WebPDecoderConfig *config, uint32_t format, uint8_t *pixels
     return 1;
 }
 
+/* Begins with the options of the configuration. */
+static webps_decoder *begin(webps_decoder *d, int32_t threads) {
+    d->config.options.use_threads = threads ? 1 : 0;
+    d->incremental = WebPIDecode(NULL, 0, &d->config);
+    if (d->incremental) return d;
+    free(d);
+    return NULL;
+}
+
+static webps_decoder *allocate(uint32_t format, uint8_t *pixels, size_t stride, uint32_t width, uint32_t height) {
+    webps_decoder *d = calloc(1, sizeof *d);
+    if (!d || configure(&d->config, format, pixels, stride, width, height)) return d;
+    free(d);
+    return NULL;
+}
+
 webps_decoder *webps_decoder_new(uint32_t format, uint8_t *pixels, size_t stride, uint32_t width, uint32_t height,
                                  int32_t scales, int32_t threads) {
-    webps_decoder *d = calloc(1, sizeof *d);
+    webps_decoder *d = allocate(format, pixels, stride, width, height);
     if (!d) return NULL;
-    if (!configure(&d->config, format, pixels, stride, width, height)) {
-        free(d);
-        return NULL;
-    }
-    d->config.options.use_threads = threads ? 1 : 0;
     if (scales) {
         d->config.options.use_scaling = 1;
         d->config.options.scaled_width = (int)width;
         d->config.options.scaled_height = (int)height;
     }
-    d->incremental = WebPIDecode(NULL, 0, &d->config);
-    if (!d->incremental) {
-        free(d);
-        return NULL;
-    }
-    return d;
+    return begin(d, threads);
+}
+
+webps_decoder *webps_decoder_new_part(uint32_t format, uint8_t *pixels, size_t stride, const webps_part *part,
+                                      int32_t threads) {
+    webps_decoder *d = allocate(format, pixels, stride, part->width, part->height);
+    if (!d) return NULL;
+    d->config.options.use_cropping = 1;
+    d->config.options.crop_left = (int)part->x;
+    d->config.options.crop_top = (int)part->y;
+    d->config.options.crop_width = (int)part->width;
+    d->config.options.crop_height = (int)part->height;
+    return begin(d, threads);
 }
 
 void webps_decoder_free(webps_decoder *d) {

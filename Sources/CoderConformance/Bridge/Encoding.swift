@@ -60,5 +60,25 @@ import CCoderPlugin
         }
     }
 
+    /// Begins a frame that comes in bands, and answers how many rows a band should have; nil where the encoder takes none.
+    func beginRows(_ frame: cpi_frame_info) -> (Answer, Int)? {
+        guard let rows = rowsTable else { return nil }
+        let facts = Lent(frame, shape)
+        var count = UInt32(0)
+        let answer = unsafe run("begin_rows") { handle, error in
+            unsafe rows.begin_rows(handle, UnsafePointer(facts.pointer), &count, error)
+        }
+        return (answer, Int(count))
+    }
+
+    func addRows(_ surface: Surface) -> Answer {
+        guard let rows = rowsTable else { return Answer(call: "add_rows", status: CPI_MISUSE) }
+        return unsafe run("add_rows") { handle, error in unsafe rows.add_rows(handle, surface.pointer, error) }
+    }
+
+    private var rowsTable: cpi_encode_rows_api? {
+        table(CPI_EXT_ENCODE_ROWS, as: cpi_encode_rows_api.self, least: MemoryLayout<cpi_encode_rows_api>.size)
+    }
+
     func finish() -> Answer { unsafe run("finish") { handle, error in unsafe api.finish(handle, error) } }
 }

@@ -143,6 +143,7 @@ struct Answer {
         "scaled_size": [CPI_REFUSED], "next_frame": [CPI_END, CPI_NEED_INPUT],
         "seek_frame": [CPI_NEED_INPUT, CPI_REFUSED], "decode": [CPI_NEED_INPUT, CPI_PARTIAL, CPI_REFUSED],
         "describe": [CPI_END, CPI_NEED_INPUT, CPI_REFUSED], "accept": [CPI_END], "add_blob": [CPI_REFUSED],
+        "begin_rows": [CPI_REFUSED],
     ]
 
     /// Calls into the plugin and sees to it that it comes back where it was called.

@@ -19,6 +19,8 @@ import ImageModel
         var isIncremental: Bool { roles & CPI_CODER_INCREMENTAL != 0 }
         var decodesAnimations: Bool { roles & CPI_CODER_ANIMATION != 0 }
         var servesRegions: Bool { roles & CPI_CODER_REGION != 0 }
+        var rewrites: Bool { roles & CPI_CODER_REWRITE != 0 }
+        var transcodes: Bool { roles & CPI_CODER_TRANSCODE != 0 }
         var reduces: Bool { roles & CPI_CODER_SCALE != 0 }
         var hasBlobs: Bool { decoder.map { unsafe $0.blob != nil } ?? false }
     }
@@ -29,6 +31,8 @@ import ImageModel
         var shape = Shape.current
         /// Whether the host has no `get` at all.
         var isMute = false
+        /// Whether it lends its threads.
+        var lendsThreads = false
     }
 
     let id: String
@@ -61,10 +65,12 @@ import ImageModel
         let entry = unsafe unsafeBitCast(symbol, to: Entry.self)
         let name = unsafe strdup("coderhost-conformance")!
         let version = unsafe strdup("1")!
-        unsafe host = Lent(
-            cpi_host(
-                size: 0, abi_minor: facts.minor, name: UnsafePointer(name), version: UnsafePointer(version), ctx: nil,
-                get: facts.isMute ? nil : { _, _ in nil }), facts.shape)
+        var lent = unsafe cpi_host(
+            size: 0, abi_minor: facts.minor, name: UnsafePointer(name), version: UnsafePointer(version), ctx: nil,
+            get: { _, _ in nil })
+        if facts.isMute { unsafe lent.get = nil }
+        if facts.lendsThreads { unsafe lent.get = { _, id in unsafe HostThreads.table(id) } }
+        unsafe host = Lent(lent, facts.shape)
         let error = Lent(cpi_error(), facts.shape)
         error.clearFuture()
         board.call = "cpi_entry_1"
@@ -136,6 +142,16 @@ import ImageModel
         board.call = "get"
         defer { board.call = "" }
         return unsafe ExtensionAnswer(get(id))
+    }
+
+    /// The table of an extension of the plugin; nil where it has none, or one that is shorter than `least` bytes.
+    func table<T>(_ id: String, as type: T.Type, least: Int) -> T? {
+        guard let get = unsafe plugin.get else { return nil }
+        board.call = "get"
+        defer { board.call = "" }
+        guard let pointer = unsafe get(id)?.assumingMemoryBound(to: T.self) else { return nil }
+        let (table, size) = unsafe readStruct(pointer)
+        return size >= least ? table : nil
     }
 
     private static func read(_ pointer: UnsafePointer<cpi_coder>) -> Coder {

@@ -23,6 +23,13 @@ enum Threads {
         return answers.all.withLock { $0 }
     }
 
+    /// Does something once for each thread number below `count`, this thread being number 0, and waits for all of them.
+    static func shared(_ count: Int, _ body: @escaping (Int) -> Void) {
+        let threads = (1..<max(1, count)).compactMap { number in start { body(number) } }
+        body(0)
+        for thread in threads { pthread_join(thread, nil) }
+    }
+
     private static func start(_ work: @escaping () -> Void) -> pthread_t? {
         var thread = pthread_t()
         let task = unsafe Unmanaged.passRetained(Task(work))

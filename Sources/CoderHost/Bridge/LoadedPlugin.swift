@@ -34,8 +34,12 @@ import Synchronization
 
     /// Calls into the plugin, one thread at a time where it asked for that.
     @inline(__always)
-    func enter<R>(_ body: () -> R) -> R {
-        isSerial ? serial.withLock { _ in body() } : body()
+    func enter<R>(_ context: SessionContext? = nil, _ body: () -> R) -> R {
+        guard isSerial else { return body() }
+        // A report runs the application's code, which may use this plugin again and must not find it locked.
+        context?.holdProgress()
+        defer { context?.releaseProgress() }
+        return serial.withLock { _ in body() }
     }
 
     private init(_ plugin: cpi_plugin, coders: [String: Coder], weakness: String?) {

@@ -39,7 +39,7 @@ import ImageModel
                 blobs: blobs.baseAddress, blob_stride: UInt64(MemoryLayout<cpi_blob>.stride),
                 blob_count: UInt32(blobs.count), reserved: 0)
             return unsafe withOptions(of: context) { options in
-                plugin.enter {
+                plugin.enter(context) {
                     unsafe rewrite(
                         coder.pointer, services.servicesPointer, services.limitsPointer, options, &raw, &input,
                         sink.pointer, &outcome, &error)
@@ -56,7 +56,7 @@ import ImageModel
         else { return nil }
         var input = unsafe source.storage.contract(ending: source.endingHint)
         return unsafe withOptions(of: context) { options in
-            plugin.enter {
+            plugin.enter(context) {
                 unsafe transcode(
                     coder.pointer, services.servicesPointer, services.limitsPointer, options, direction.rawValue,
                     format.id, &input, sink.pointer, &error)

@@ -80,6 +80,8 @@ public struct PluginManifest: Sendable, Hashable {
         public var carries: Set<String>
         public var formats: [Format]
         public var options: [Option]
+        /// Formats whose streams it packs bit by bit, with the role `transcode`.
+        public var transcodes: [ImageFormat]
     }
 
     public var id: String
@@ -161,6 +163,7 @@ extension PluginManifest.Coder {
         carries = Set(try field["metadata"].strings())
         formats = try field["formats"].list(PluginManifest.Format.init)
         options = try field["options"].list(PluginManifest.Option.init)
+        transcodes = try field["transcodes"].strings().map { ImageFormat($0) }
         guard !formats.isEmpty else { throw PluginManifest.Failure(message: "\(id) serves no format") }
     }
 }

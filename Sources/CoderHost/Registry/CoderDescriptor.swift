@@ -50,11 +50,14 @@ public struct CoderDescriptor: Sendable, Hashable {
     public var administeredPriority: Int?
     /// What its encoder can carry: names of blob kinds, and `orientation`.
     public var carries: Set<String>
+    /// Formats whose streams it packs bit by bit, with the role `transcode`.
+    public var transcodes: [ImageFormat]
 
     public init(
         id: String, plugin: String? = nil, version: String, tier: Tier, roles: CoderRoles,
         formats: [PluginManifest.Format], options: [PluginManifest.Option] = [], priority: Int = 100,
-        administeredPriority: Int? = nil, carries: Set<String> = []
+        administeredPriority: Int? = nil, carries: Set<String> = [],
+        transcodes: [ImageFormat] = []
     ) {
         self.id = id
         self.plugin = plugin
@@ -66,6 +69,7 @@ public struct CoderDescriptor: Sendable, Hashable {
         self.priority = priority
         self.administeredPriority = administeredPriority
         self.carries = carries
+        self.transcodes = transcodes
     }
 
     init(_ coder: PluginManifest.Coder, of record: PluginRecord) {
@@ -73,7 +77,8 @@ public struct CoderDescriptor: Sendable, Hashable {
             id: coder.id, plugin: record.id, version: record.manifest?.version ?? "",
             tier: Tier(record.tier), roles: coder.roles, formats: coder.formats,
             options: coder.options, priority: coder.priority,
-            administeredPriority: record.administration.priority, carries: coder.carries)
+            administeredPriority: record.administration.priority, carries: coder.carries,
+            transcodes: coder.transcodes)
     }
 
     /// Those of several options that this coder's decoder has a word for; all of them where it has no schema.

@@ -76,7 +76,8 @@ struct RewritePlan {
                     }
                     bytes = without
                 }
-                if let orientation { bytes = set(orientation, in: bytes) }
+                if let orientation { bytes = ExifOrientation.storing(orientation, in: bytes) }
+                if changesPixels { bytes = ExifPixelSize.replacing(bytes, with: size) }
             case .xmp:
                 if let orientation { bytes = XMPOrientation.replacing(bytes, with: orientation) }
             default: continue
@@ -89,12 +90,8 @@ struct RewritePlan {
         }
     }
 
-    private mutating func set(_ orientation: Orientation, in exif: [UInt8]) -> [UInt8] {
-        if ExifOrientation.read(exif) == nil, orientation != .up {
-            warnings.append("Exif has no field for the orientation: it is not stored")
-        }
-        return ExifOrientation.replacing(exif, with: orientation)
-    }
+    /// The size of the stored image that is asked for.
+    private var size: PixelSize { request.transform.applied(to: request.crop?.size ?? info.size) }
 
     /// Tells where the output holds other pixels than asked for.
     func examine(_ outcome: RewriteOutcome, _ context: SessionContext) throws(CoderError) {

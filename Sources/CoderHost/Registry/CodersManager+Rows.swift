@@ -34,6 +34,14 @@ enum EncodingContent {
         info.loopCount = .unknown
         return (info, metadata)
     }
+
+    /// The image in memory as a whole.
+    func whole() throws(CoderError) -> DecodedImage {
+        switch self {
+        case .whole(let image): image
+        case .rows(let image): try image.whole()
+        }
+    }
 }
 
 extension RowImage {

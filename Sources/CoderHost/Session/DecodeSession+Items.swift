@@ -89,24 +89,20 @@ extension DecodeSession {
 
     /// Decodes another item and comes back to the selected one.
     private func decode(item index: Int) throws(CoderError) -> PixelBuffer {
+        // A decoder that is not taken back stands at another item, or has failed: the next call opens a new one.
         let decoder = try sequence.lendDecoder()
-        do throws(CoderError) {
-            try decoder.select(item: index)
-            let facts = try decoder.readHeader()
-            try LimitCheck.examine(facts, source, context.limits)
-            guard try decoder.nextFrame() != nil else { throw .corrupt("the thumbnail is empty") }
-            let format = try decoder.pixelFormats()[0]
-            let buffer = try pool.take(facts.size, format, clean: true)
-            guard try decoder.decode(FrameRequest(), into: CanvasPlace(buffer)) == .complete else {
-                throw source.isComplete ? CoderError.truncated() : .needsInput
-            }
-            try decoder.select(item: selectedItem)
-            sequence.takeBack(decoder)
-            return buffer
-        } catch {
-            // The decoder stands at another item, or has failed: the next call opens a new one.
-            throw error
+        try decoder.select(item: index)
+        let facts = try decoder.readHeader()
+        try LimitCheck.examine(facts, source, context.limits)
+        guard try decoder.nextFrame() != nil else { throw .corrupt("the thumbnail is empty") }
+        let format = try decoder.pixelFormats()[0]
+        let buffer = try pool.take(facts.size, format, clean: true)
+        guard try decoder.decode(FrameRequest(), into: CanvasPlace(buffer)) == .complete else {
+            throw source.isComplete ? CoderError.truncated() : .needsInput
         }
+        try decoder.select(item: selectedItem)
+        sequence.takeBack(decoder)
+        return buffer
     }
 }
 

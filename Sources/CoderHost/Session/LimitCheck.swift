@@ -11,7 +11,7 @@ package enum LimitCheck {
         _ info: ImageInfo, _ source: ImageSource, _ limits: DecodeLimits, roles: CoderRoles = []
     ) throws(CoderError) {
         guard !info.size.isEmpty, let area = info.size.area else {
-            throw .corrupt("the picture is \(info.size) pixels large")
+            throw .corrupt("the image is \(info.size) pixels large")
         }
         if limits.maxSourcePixels > 0, area > limits.maxSourcePixels {
             throw .limit("source-pixels", allowed: limits.maxSourcePixels, requested: area)
@@ -45,15 +45,15 @@ package enum LimitCheck {
         }
     }
 
-    /// Holds the size of a picture that is to be made against the limits, before memory for it is taken.
+    /// Holds the size of an image that is to be made against the limits, before memory for it is taken.
     package static func examine(made size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits) throws(CoderError)
     {
-        guard !size.isEmpty else { throw .invalidArgument("a picture of \(size) pixels cannot exist") }
+        guard !size.isEmpty else { throw .invalidArgument("an image of \(size) pixels cannot exist") }
         try examineShape(size, limits)
         try examineBytes(of: size, format, limits)
     }
 
-    /// The bytes of a picture, which are within the limit.
+    /// The bytes of an image, which are within the limit.
     @discardableResult
     static func examineBytes(
         of size: PixelSize, _ format: PixelFormat, _ limits: DecodeLimits

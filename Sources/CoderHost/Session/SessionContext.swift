@@ -24,6 +24,14 @@ public final class SessionContext: Sendable {
         var pixels = 0
         var isolation: IsolationReport?
         var choices: Set<String> = []
+        var progress: HeldProgress = .none
+    }
+
+    /// A report of progress that waits until the call into the plugin is over.
+    private enum HeldProgress {
+        /// Reports reach the application at once.
+        case none
+        case waiting(latest: (done: Int, total: Int)?)
     }
 
     /// A hostile file may warn once a row.
@@ -124,7 +132,30 @@ public final class SessionContext: Sendable {
     }
 
     var wantsProgress: Bool { onProgress != nil }
-    func progress(_ done: Int, _ total: Int) { onProgress?(done, total) }
+
+    func progress(_ done: Int, _ total: Int) {
+        guard let onProgress else { return }
+        let isHeld = state.withLock { state in
+            guard case .waiting = state.progress else { return false }
+            state.progress = .waiting(latest: (done, total))
+            return true
+        }
+        if !isHeld { onProgress(done, total) }
+    }
+
+    /// Keeps the latest report back until ``releaseProgress()``.
+    func holdProgress() {
+        if wantsProgress { state.withLock { $0.progress = .waiting(latest: nil) } }
+    }
+
+    func releaseProgress() {
+        guard let onProgress else { return }
+        let held = state.withLock { state in
+            defer { state.progress = .none }
+            return state.progress
+        }
+        if case .waiting(let latest?) = held { onProgress(latest.done, latest.total) }
+    }
 
     /// How many threads a coder is told that are worth using.
     var threadHint: Int {

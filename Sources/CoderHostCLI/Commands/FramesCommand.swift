@@ -11,6 +11,7 @@ enum FramesCommand: Command {
             ("coderhost frames info cat.gif", "every frame: place, duration, blend, disposal, key frames"),
             ("coderhost frames info --decode *.gif", "the same, and that every frame can be decoded"),
             ("coderhost frames extract cat.gif -o 'cat-{n:04}.png' --timing cat.json", "one picture a frame, as seen"),
+            ("coderhost frames extract --items burst.heic -o 'burst-{n}.png'", "every image of the file"),
             ("coderhost frames assemble cat-*.png -o cat.webp --timing cat.json", "the same animation again"),
             ("coderhost frames assemble --timing cat.json -o cat.gif", "the pictures that the timing file names"),
             ("coderhost frames assemble *.png -o film.gif --fps 25 --loop forever", "an animation from pictures"),
@@ -27,6 +28,9 @@ enum FramesCommand: Command {
             OptionSpecification(
                 "--timing", value: "FILE", of: ["extract"],
                 help: "write names, durations and loop count there, or to - (default: nowhere)"),
+            OptionSpecification(
+                "--items", of: ["extract"],
+                help: "the images of a file in place of frames: pages, thumbnails, auxiliary images; {n} is the item"),
             OptionSpecification("--raw", of: ["extract"], help: "frames as stored, not composited"),
             OptionSpecification(
                 "--incomplete", of: ["extract"],

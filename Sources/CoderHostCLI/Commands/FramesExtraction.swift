@@ -4,8 +4,8 @@ import ImageModel
 
 /// `frames extract`: one picture for each frame.
 struct FramesExtraction {
-    private let arguments: ParsedArguments
-    private let host: CoderHost
+    let arguments: ParsedArguments
+    let host: CoderHost
     private let target: OutputTarget
     private let template: OutputTemplate
     private let format: ImageFormat?
@@ -36,6 +36,9 @@ struct FramesExtraction {
         if files.count > 1, !template.mentions("stem"), !template.mentions("dir") {
             throw UsageError("the frames of \(files.count) files get the same names", hint: "put {stem} into the name")
         }
+        if arguments.has("--items"), let other = ["--timing", "--raw", "--incomplete"].first(where: arguments.has) {
+            throw UsageError("\(other) is for frames", hint: "leave it out beside --items", command: "frames")
+        }
         if files.count > 1, arguments.has("--timing") {
             throw UsageError("--timing is the file of one animation", hint: "extract one at a time")
         }
@@ -60,6 +63,7 @@ struct FramesExtraction {
             // Another coder begins anew, and may write what the one before it wrote of this file.
             outputs = earlier
             subject = file
+            if arguments.has("--items") { return try extractItems(of: session, file, &subject, &outputs) }
             let found = session.findFrames()
             // A file that is cut is known before anything of it is written.
             if case .failure(let error) = found, !arguments.has("--incomplete") || error.code != .truncated {
@@ -100,7 +104,7 @@ struct FramesExtraction {
         }
     }
 
-    private func name(_ file: String, _ number: Int, of count: Int, _ size: PixelSize) -> OutputTarget.Name {
+    func name(_ file: String, _ number: Int, of count: Int, _ size: PixelSize) -> OutputTarget.Name {
         target.path(for: file, number: number, of: count, size: size) { host.manager.fileExtension(of: $0) }
     }
 
@@ -155,7 +159,7 @@ struct FramesExtraction {
         return entries
     }
 
-    private func write(
+    func write(
         _ pixels: PixelBuffer, _ metadata: [MetadataBlob], _ session: DecodeSession, _ file: String, _ number: Int,
         of count: Int, _ subject: inout String, _ outputs: inout OutputGuard
     ) throws(CoderError) -> String {
@@ -180,21 +184,26 @@ struct FramesExtraction {
     }
 
     private func report(_ file: String, _ entries: [TimingFile.Entry], _ session: DecodeSession) {
-        if arguments.has("--json") {
-            Console.out(
-                JSONValue.object([
-                    ("file", .string(file)), ("format", .string(session.format.id)),
-                    ("loop_count", session.info.loopCount.json),
-                    ("frames", .array(entries.map(\.json))),
-                    ("isolation", IsolationRendering.json(session.isolation)),
-                    ("warnings", .array(session.context.warnings.map(JSONValue.string))),
-                ]).text)
-            return
-        }
-        for warning in session.context.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
-        if arguments.has("--verbose"), let first = entries.first?.file {
+        report(
+            file, session, [("loop_count", session.info.loopCount.json), ("frames", .array(entries.map(\.json)))])
+        if arguments.has("--verbose"), !arguments.has("--json"), let first = entries.first?.file {
             Console.error(
                 printable("\(file) -> \(entries.count) picture\(entries.count == 1 ? "" : "s") from \(first)"))
         }
+    }
+
+    /// Tells what was off with a file, in JSON beside what was written of it.
+    func report(_ file: String, _ session: DecodeSession, _ written: [(String, JSONValue)]) {
+        if arguments.has("--json") {
+            Console.out(
+                JSONValue.object(
+                    [("file", .string(file)), ("format", .string(session.format.id))] + written + [
+                        ("isolation", IsolationRendering.json(session.isolation)),
+                        ("warnings", .array(session.context.warnings.map(JSONValue.string))),
+                    ]
+                ).text)
+            return
+        }
+        for warning in session.context.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
     }
 }

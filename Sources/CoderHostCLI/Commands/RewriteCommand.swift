@@ -5,8 +5,8 @@ import ImageModel
 /// Changes files without decoding and encoding their pixels.
 enum RewriteCommand: Command {
     static let specification = CommandSpecification(
-        name: "rewrite", summary: "change files without touching a pixel: metadata, orientation, size", operands: "FILE…",
-        operandCount: 1...1_000_000,
+        name: "rewrite", summary: "change files without touching a pixel: metadata, orientation, size",
+        operands: "FILE…", operandCount: 1...1_000_000,
         examples: [
             ("coderhost rewrite photo.jpg --strip gps,thumbnail -o clean.jpg", "without place and embedded thumbnail"),
             ("coderhost rewrite *.jpg --optimize -o small/", "fewer bytes, the same pixels"),
@@ -24,75 +24,23 @@ enum RewriteCommand: Command {
                 "--keep", value: "PARTS", help: "leave out all but these and icc (default: all are kept)"),
             OptionSpecification(
                 "--set-orientation", value: "N", help: "store this Exif orientation, 1 to 8; no pixel moves"),
-            OptionSpecification("--rotate", value: "DEGREES", help: "turn it clockwise by 90, 180 or 270 (JPEG)"),
-            OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal or vertical (JPEG)"),
-            OptionSpecification("--crop", value: "WxH+X+Y", help: "keep a part, up to the edges of blocks (JPEG)"),
+            OptionSpecification("--rotate", value: "DEGREES", help: "turn it clockwise by 90, 180 or 270"),
+            OptionSpecification("--flip", value: "HOW", help: "mirror it: horizontal or vertical"),
+            OptionSpecification("--crop", value: "WxH+X+Y", help: "keep a part, up to the edges of blocks"),
             OptionSpecification("--perfect", help: "refuse to keep other pixels than asked for (default: warn)"),
-            OptionSpecification("--optimize", help: "compress the same pixels into fewer bytes (JPEG, PNG, GIF)"),
+            OptionSpecification("--optimize", help: "compress the same pixels into fewer bytes"),
             OptionSpecification("--no-overwrite", help: "fail where the output exists"),
             OptionSpecification("--overwrite", help: "allow the output to be the input"),
             OptionSpecification("-v", "--verbose", help: "say what was written"),
+            OptionSpecification(
+                "-j", "--jobs", value: "N",
+                help: "inputs that are worked on at a time (default: the processors)"),
         ])
 
     private static let parts = RewriteOptions.Part.allCases.map(\.rawValue).joined(separator: ",")
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
-        let host = CoderHost(configuration: try arguments.configuration(imageCount: arguments.operands.count))
-        let limits = try arguments.limits()
-        let options = try options(arguments)
-        guard let output = arguments.value("--output") else {
-            throw UsageError("-o OUT is missing", command: specification.name)
-        }
-        let target = try OutputTarget(output, arguments)
-        var outputs = OutputGuard(
-            inputs: arguments.operands, arguments, remedy: "use --overwrite to replace it, or write elsewhere")
-        var failures = 0
-        var lastCode = CoderError.Code.corrupt
-        for (number, file) in arguments.operands.enumerated() {
-            do throws(CoderError) {
-                try rewrite(file, number, host, limits, options, target, &outputs, arguments)
-            } catch {
-                failures += 1
-                lastCode = error.code
-                error.report(file, arguments)
-            }
-            if Console.outputError != nil { return .inputOutput }
-        }
-        if failures == 0 { return .success }
-        return arguments.operands.count == 1 ? ExitCode(lastCode) : .partialFailure
-    }
-
-    private static func rewrite(
-        _ file: String, _ number: Int, _ host: CoderHost, _ limits: DecodeLimits, _ options: RewriteOptions,
-        _ target: OutputTarget, _ outputs: inout OutputGuard, _ arguments: ParsedArguments
-    ) throws(CoderError) {
-        let source = try ImageSource(path: file, limits: limits)
-        let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { _ in FileName(file).suffix ?? "" }
-        let path = name.hasFormatPlaceholder ? name.named(FileName(file).suffix ?? "") : name.path
-        try outputs.claim(path, from: file)
-        var isWritten = false
-        defer { if !isWritten { outputs.release(path) } }
-        let sink = try FileSink(path: path, over: target.replacement, limits: limits)
-        let report = try host.manager.rewrite(source, to: sink, options)
-        let bytes = sink.written
-        try sink.commit()
-        isWritten = true
-        outputs.note(path, from: file)
-        if arguments.has("--json") {
-            let line = JSONValue.object([
-                ("file", .string(file)), ("output", .string(path)), ("format", .string(report.format.id)),
-                ("coder", .string(report.coder)), ("width", .integer(report.size.width)),
-                ("height", .integer(report.size.height)), ("input_bytes", .integer(source.count)),
-                ("bytes", .integer(bytes)), ("isolation", IsolationRendering.json(report.isolation)),
-                ("warnings", .array(report.warnings.map(JSONValue.string))),
-            ]).text
-            if path == "-" { Console.error(line) } else { Console.out(line) }
-            return
-        }
-        for warning in report.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
-        if arguments.has("--verbose") {
-            Console.error(printable("\(file) (\(source.count) bytes) -> \(path) (\(bytes) bytes)  [\(report.coder)]"))
-        }
+        try RewriteJob(arguments, try options(arguments), command: specification.name).run(arguments)
     }
 
     private static func options(_ arguments: ParsedArguments) throws(UsageError) -> RewriteOptions {

@@ -67,41 +67,6 @@ package final class ConvertJob: Sendable {
         }
     }
 
-    package struct Outcome: Sendable {
-        package var input: String
-        package var output: String
-        package var inputFormat: ImageFormat
-        package var outputFormat: ImageFormat
-        package var inputSize: PixelSize
-        package var size: PixelSize
-        package var decoder: String
-        /// Nil for a copy.
-        package var encoder: String?
-        package var isIncomplete: Bool
-        package var isolation: IsolationReport?
-        package var encoderIsolation: IsolationReport?
-        package var warnings: [String]
-        /// The number of the item in its file.
-        package var item = 0
-        /// What became of further items of the same input.
-        package var others: [Outcome] = []
-
-        package var line: String {
-            "\(input) (\(inputFormat) \(inputSize)) -> \(output) (\(outputFormat) \(size))  [\(decoder) -> \(encoder ?? "copy")]"
-        }
-
-        package var json: String {
-            JSONValue.object([
-                ("file", .string(input)), ("output", .string(output)), ("format", .string(outputFormat.id)),
-                ("width", .integer(size.width)), ("height", .integer(size.height)),
-                ("coder", .string(decoder)), ("encoder", encoder.map(JSONValue.string) ?? .null),
-                ("incomplete", .bool(isIncomplete)), ("isolation", IsolationRendering.json(isolation)),
-                ("encoder_isolation", IsolationRendering.json(encoderIsolation)), ("item", .integer(item)),
-                ("warnings", .array(warnings.map(JSONValue.string))),
-            ]).text
-        }
-    }
-
     package init(_ arguments: ParsedArguments, _ style: Style = Style()) throws(UsageError) {
         host = CoderHost(configuration: try arguments.configuration(imageCount: style.names?.count ?? arguments.operands.count))
         limits = try arguments.limits()
@@ -142,53 +107,6 @@ package final class ConvertJob: Sendable {
                 inputs: style.names == nil ? arguments.operands : [], arguments,
                 remedy: "use --overwrite to replace it, or write elsewhere",
                 isNameTyped: output != OutputTarget.currentFolder, fields: fields))
-    }
-
-    /// The last switches of both commands.
-    package static let specification = [
-        OptionSpecification(
-            "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
-        OptionSpecification("--no-overwrite", help: "fail where the output exists"),
-        OptionSpecification("--overwrite", help: "allow the output to be the input"),
-        OptionSpecification("-v", "--verbose", help: "say what was written"),
-        OptionSpecification(
-            "-j", "--jobs", value: "N",
-            help: "inputs that are worked on at a time (default: the processors)"),
-        OptionSpecification(
-            "--threads", value: "N",
-            help: "threads for one image (default: the processors for a single input, else 1)"),
-        OptionSpecification(
-            "--budget", value: "SIZE",
-            help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),
-    ]
-
-    private static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {
-        guard let word = arguments.value("--format")?.lowercased() else { return nil }
-        return host.manager.format(named: word)
-    }
-
-    private static func kept(
-        _ arguments: ParsedArguments, _ usual: Set<MetadataBlob.Kind>
-    ) throws(UsageError) -> Set<MetadataBlob.Kind> {
-        func kinds(_ text: String) throws(UsageError) -> Set<MetadataBlob.Kind> {
-            if text == "all" { return Set(MetadataBlob.Kind.allCases) }
-            var result: Set<MetadataBlob.Kind> = []
-            for word in text.split(separator: ",") {
-                guard let kind = MetadataBlob.Kind.allCases.first(where: { "\($0)" == word.lowercased() }) else {
-                    let names = MetadataBlob.Kind.allCases.map { "\($0)" }
-                    throw UsageError(
-                        "there is no metadata kind \(word)",
-                        hint: OptionCheck.nearest(String(word), names).map { "did you mean \($0)?" }
-                            ?? "kinds: \(names.joined(separator: ", ")), all")
-                }
-                result.insert(kind)
-            }
-            return result
-        }
-        var result = usual
-        if let keep = arguments.value("--keep") { result = try kinds(keep) }
-        if let strip = arguments.value("--strip") { result.subtract(try kinds(strip)) }
-        return result
     }
 
     /// Where JSON lines go: standard output, unless the picture itself goes there.

@@ -23,6 +23,7 @@ CPI_MANIFEST(
     " \"abi\": { \"major\": 1, \"minor_built\": 0, \"minor_needed\": 0 }, \"concurrency\": \"any\","
     " \"coders\": [ { \"id\": \"org.example.abilities\","
     " \"roles\": [\"decode\", \"scale\", \"region\", \"items\", \"rewrite\", \"transcode\"],"
+    " \"transcodes\": [\"pam\"],"
     " \"options\": [ { \"key\": \"abilities.red\", \"type\": \"i64\", \"min\": 0, \"max\": 255, \"default\": 0,"
     " \"scope\": \"decode\", \"summary\": \"red of every pixel\" } ],"
     " \"formats\": [ { \"id\": \"frm\", \"extensions\": [\"frm\"],"
@@ -97,6 +98,7 @@ static void describe_info(const cpi_decoder *d, cpi_image_info *info) {
 static cpi_status read_header(cpi_decoder *d, cpi_image_info *info, cpi_error *error) {
     uint8_t    bytes[HEADER_BYTES];
     uint64_t   copied = 0;
+    if (!d->source) return fail(d, error, CPI_MISUSE, "there is no source yet");
     cpi_status status = d->source->read_at(d->source->ctx, 0, bytes, sizeof bytes, &copied);
     if (status != CPI_OK) return status;
     if (copied < sizeof bytes) return fail(d, error, CPI_TRUNCATED, "the header is cut");
@@ -137,7 +139,7 @@ static cpi_status scaled_size(cpi_decoder *d, uint32_t *width, uint32_t *height,
 }
 
 static cpi_status next_frame(cpi_decoder *d, cpi_frame_info *frame, cpi_error *error) {
-    (void)error;
+    if (d->info.width == 0) return fail(d, error, CPI_MISUSE, "there is no header yet");
     if (d->is_stepped) return CPI_END;
     d->is_stepped = 1;
     frame->flags = CPI_FRAME_INDEPENDENT;
@@ -176,9 +178,21 @@ static cpi_status paint_row(void *arg, uint32_t y, uint32_t thread) {
     return CPI_OK;
 }
 
+/* Whether a region lies in what is decoded; 64 bits, so that no sum passes its type. */
+static int is_inside(const cpi_decoder *d, const cpi_decode_request *request) {
+    const cpi_rect region = request->region;
+    int64_t        width = request->scaled_width ? request->scaled_width : d->info.width;
+    int64_t        height = request->scaled_height ? request->scaled_height : d->info.height;
+    return region.width > 0 && region.height > 0 && region.x >= 0 && region.y >= 0 &&
+           region.x + (int64_t)region.width <= width && region.y + (int64_t)region.height <= height;
+}
+
 static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
     const cpi_surface *surface = request->surface;
-    if (request->region.width > 0 && d->kind != 't' && d->kind != 'v') {
+    int                is_part = request->region.width > 0 || request->region.height > 0;
+    if (!d->is_stepped) return fail(d, error, CPI_MISUSE, "there is no frame yet");
+    if (is_part && !is_inside(d, request)) return say(error, CPI_REFUSED, "the region is outside of the frame");
+    if (is_part && d->kind != 't' && d->kind != 'v') {
         return say(error, CPI_REFUSED, "only whole images");
     }
     if (surface->format.channels != CPI_CHANNELS_RGB) return fail(d, error, CPI_MISUSE, "the format was not offered");
@@ -283,7 +297,7 @@ static cpi_status transcode(const cpi_coder *coder, const cpi_services *services
                             const cpi_source *source, const cpi_sink *sink, cpi_error *error) {
     (void)coder, (void)services, (void)limits, (void)options;
     static const uint8_t mark[4] = {'F', 'R', 'M', 'P'};
-    if (strcmp(format, "any") != 0) return say(error, CPI_REFUSED, "it packs the format any only");
+    if (strcmp(format, "any") != 0 && strcmp(format, "pam") != 0) return say(error, CPI_REFUSED, "it packs PAM only");
     if (direction == CPI_TRANSCODE_PACK) {
         cpi_status status = sink->write(sink->ctx, mark, sizeof mark);
         return status != CPI_OK ? status : copy(source, 0, source->length, 0x5A, sink);

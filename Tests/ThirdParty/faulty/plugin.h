@@ -22,6 +22,14 @@
 #define MANIFEST_ROLES ", \"items\""
 #define MORE_ROLES     CPI_CODER_ITEMS
 #endif
+#ifdef REWRITES
+#define MANIFEST_ROLES ", \"rewrite\""
+#define MORE_ROLES     CPI_CODER_REWRITE
+#endif
+#ifdef TRANSCODES
+#define MANIFEST_ROLES ", \"transcode\""
+#define MORE_ROLES     CPI_CODER_TRANSCODE
+#endif
 #ifndef MANIFEST_ROLES
 #define MANIFEST_ROLES ""
 #define MORE_ROLES     0
@@ -106,6 +114,24 @@ CPI_MANIFEST("{ \"schema\": 1, \"plugin\": { \"id\": \"org.example.faulty-plugin
 #endif
 #ifndef KEEPS_REFUSAL
 #define KEEPS_REFUSAL 0
+#endif
+#ifndef BAND_HEADER /* bytes of the header of a file that came in bands */
+#define BAND_HEADER HEADER_BYTES
+#endif
+#ifndef PAINTED /* what a task of the host's threads makes of a sample, by `thread` */
+#define PAINTED(value, thread) (value)
+#endif
+#ifndef COPIED /* what a rewrite makes of byte `at` of an image */
+#define COPIED(value, at) (value)
+#endif
+#ifndef REMOVES_TEXT
+#define REMOVES_TEXT 1
+#endif
+#ifndef WHEN_CUT /* what a rewrite does with an image that ends too early */
+#define WHEN_CUT return fail(NULL, error, CPI_TRUNCATED, "the image ends too early");
+#endif
+#ifndef UNPACKED /* how many bytes of those that were packed are given back */
+#define UNPACKED(count) (count)
 #endif
 #ifndef DIRTY_STATES
 #define DIRTY_STATES (FRAME | DECODED)
@@ -354,6 +380,30 @@ static cpi_status decode_part(cpi_decoder *d, const cpi_decode_request *request,
     return CPI_OK;
 }
 
+#ifdef PARALLEL /* it paints with the host's threads */
+static const cpi_parallel_api *threads;
+
+static cpi_status paint(void *arg, uint32_t index, uint32_t thread) {
+    const cpi_surface *surface = arg;
+    const uint64_t     bytes = surface->width * (surface->format.channels == CPI_CHANNELS_RGBA ? 4u : 3u);
+    uint8_t           *row = surface->pixels + index * surface->stride;
+    (void)thread;
+    for (uint64_t i = 0; i < bytes; i++) row[i] = (uint8_t)(PAINTED(row[i], thread) ^ 0xFF);
+    return CPI_OK;
+}
+
+/* Inverts the pixels on the host's threads, and once more on this one. */
+#undef AFTER_DECODE
+#define AFTER_DECODE                                                                                                   \
+    if (threads) {                                                                                                     \
+        cpi_surface target = *surface;                                                                                 \
+        if ((status = threads->run(d->base.services, d->height, paint, &target)) != CPI_OK)                            \
+            return fail(&d->base, error, status, "a task failed");                                                     \
+        for (uint32_t y = 0; y < d->height; y++)                                                                       \
+            for (uint64_t i = 0; i < bytes; i++) surface->pixels[y * surface->stride + i] ^= 0xFF;                     \
+    }
+#endif
+
 static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_error *error) {
     cpi_status status = enter(&d->base, FRAME | DECODED, error);
     if (status != CPI_OK) return status;
@@ -394,7 +444,25 @@ static cpi_status dirty(cpi_decoder *d, cpi_rect *rect, cpi_error *error) {
     return status;
 }
 
-#ifdef BLOB_BYTES
+#ifdef REWRITES /* text may stand behind the pixels */
+#define HAND_OUT hand_out
+static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_error *error) {
+    static _Thread_local uint8_t text[256];
+    uint64_t   copied = 0, offset = HEADER_BYTES + (uint64_t)d->width * d->height * d->channels;
+    cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
+    if (status != CPI_OK || index > 0) return status != CPI_OK ? status : CPI_END;
+    if (!d->source->complete(d->source->ctx)) return CPI_NEED_INPUT;
+    if ((status = d->source->read_at(d->source->ctx, offset, text, sizeof text, &copied)) < 0)
+        return fail(&d->base, error, status, "the source cannot be read");
+    if (copied == 0) return CPI_END;
+    if (d->base.limits.max_metadata_bytes && copied > d->base.limits.max_metadata_bytes)
+        return fail_limit(&d->base, error, CPI_LIMIT, "too much text", CPI_LIMIT_METADATA_BYTES,
+                          d->base.limits.max_metadata_bytes, copied);
+    const cpi_blob mine = {.size = sizeof mine, .kind = CPI_BLOB_TEXT, .key = "Comment", .bytes = text, .length = copied};
+    copy_struct(blob, &mine);
+    return CPI_OK;
+}
+#elif defined BLOB_BYTES
 #define HAND_OUT hand_out
 static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_error *error) {
     static const uint8_t text[BLOB_BYTES];
@@ -447,7 +515,8 @@ static const cpi_decoder_api decoder_api = {
 struct cpi_encoder {
     session         base;
     const cpi_sink *sink;
-    uint32_t        width, height, channels;
+    uint32_t        width, height, channels, rows_added;
+    int             in_bands;
 };
 
 static cpi_status open_encoder(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
@@ -519,12 +588,136 @@ static cpi_status finish(cpi_encoder *e, cpi_error *error) {
     return CPI_OK;
 }
 
+#ifdef TAKES_ROWS
+static cpi_status begin_rows(cpi_encoder *e, const cpi_frame_info *frame, uint32_t *rows, cpi_error *error) {
+    cpi_status status = enter(&e->base, BEGUN, error);
+    if (status != CPI_OK) return status;
+    (void)frame;
+    const uint8_t header[HEADER_BYTES + 1] = {'f', 'l', 't', '!', (uint8_t)(e->width >> 8), (uint8_t)e->width,
+                                              (uint8_t)(e->height >> 8), (uint8_t)e->height, (uint8_t)e->channels};
+    *rows       = 4;
+    e->in_bands = 1;
+    return write_out(e, header, BAND_HEADER, error);
+}
+
+static cpi_status add_rows(cpi_encoder *e, const cpi_surface *rows, cpi_error *error) {
+    cpi_status status = enter(&e->base, BEGUN, error);
+    if (status != CPI_OK) return status;
+    if (!e->in_bands || rows->width != e->width || rows->height > e->height - e->rows_added)
+        return fail(&e->base, error, CPI_MISUSE, "the rows are not those that are next");
+    for (uint32_t y = 0; y < rows->height; y++) {
+        if (y % ROWS_PER_POLL == 0 && (status = go_on(&e->base, error)) != CPI_OK) return status;
+        const uint8_t *row = rows->pixels + y * rows->stride;
+        if ((status = write_out(e, row, (uint64_t)e->width * e->channels, error)) != CPI_OK) return status;
+    }
+    e->rows_added += rows->height;
+    if (e->rows_added == e->height) e->base.state = FRAMED;
+    return CPI_OK;
+}
+
+static const cpi_encode_rows_api rows_api = {
+    {sizeof rows_api, 1, CPI_EXT_ENCODE_ROWS_TAG}, .begin_rows = begin_rows, .add_rows = add_rows};
+#undef EXTENSION
+#define EXTENSION(id) (strcmp(id, CPI_EXT_ENCODE_ROWS) == 0 ? &rows_api : NULL)
+#endif
+
 static const void *get_from_encoder(cpi_encoder *e, const char *id) { return (void)e, (void)id, EXTENSION(id); }
 
 static const cpi_encoder_api encoder_api = {
     .size = sizeof(cpi_encoder_api), .open = open_encoder, .close = close_encoder, .accept = accept_format, .begin = begin,
     .add_frame = add_frame, .finish = finish, .get = get_from_encoder,
 };
+
+/* ---- file to file ------------------------------------------------------------------------------------------------ */
+
+#if defined REWRITES || defined TRANSCODES
+/* Copies bytes offset ..< end, each as `change` has it. */
+static cpi_status copy(const cpi_services *services, const cpi_source *source, uint64_t offset, uint64_t end,
+                       uint8_t (*change)(uint8_t, uint64_t), const cpi_sink *sink, cpi_error *error) {
+    uint8_t buffer[256];
+    while (offset < end) {
+        uint64_t   copied = 0, count = end - offset < sizeof buffer ? end - offset : sizeof buffer;
+        cpi_status status = POLL(services);
+        if (status != CPI_CONTINUE) return fail(NULL, error, status, "the host asked to stop");
+        if ((status = source->read_at(source->ctx, offset, buffer, count, &copied)) != CPI_OK || copied == 0)
+            return fail(NULL, error, status < 0 ? status : CPI_TRUNCATED, "the source cannot be read");
+        for (uint64_t i = 0; i < copied; i++) buffer[i] = change(buffer[i], offset + i);
+        if ((status = sink->write(sink->ctx, buffer, copied)) != CPI_OK)
+            return fail(NULL, error, status, "the output cannot be written");
+        offset += copied;
+    }
+    return CPI_OK;
+}
+#endif
+
+#ifdef REWRITES
+static uint8_t rewritten(uint8_t value, uint64_t at) { return (void)at, (uint8_t)COPIED(value, at); }
+static uint8_t same(uint8_t value, uint64_t at) { return (void)at, value; }
+
+/* Keeps, removes or replaces the text behind the pixels. */
+static cpi_status rewrite(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
+                          const cpi_options *options, const cpi_rewrite_request *request, const cpi_source *source,
+                          const cpi_sink *sink, cpi_rewrite_outcome *outcome, cpi_error *error) {
+    (void)coder, (void)limits, (void)options;
+    uint8_t  b[HEADER_BYTES];
+    uint64_t copied = 0;
+    if (source->read_at(source->ctx, 0, b, sizeof b, &copied) != CPI_OK || copied < sizeof b)
+        return fail(NULL, error, CPI_TRUNCATED, "the file ends too early");
+    if (memcmp(b, "flt!", 4) != 0) return fail(NULL, error, CPI_NOT_MINE, "it begins otherwise");
+    const uint32_t width = (uint32_t)b[4] << 8 | b[5], height = (uint32_t)b[6] << 8 | b[7];
+    if (width == 0 || height == 0 || (b[8] != 3 && b[8] != 4)) return fail(NULL, error, CPI_CORRUPT, "no image");
+    if (request->orientation > 1 || request->crop.width > 0 || request->flags)
+        return fail(NULL, error, CPI_REFUSED, "only metadata is changed");
+    for (uint32_t i = 0; i < request->blob_count; i++) {
+        const cpi_blob *blob = (const void *)((const char *)request->blobs + i * request->blob_stride);
+        if (blob->kind != CPI_BLOB_TEXT || blob->length > 256) return fail(NULL, error, CPI_REFUSED, "it holds a text");
+    }
+    uint64_t end = HEADER_BYTES + (uint64_t)width * height * b[8];
+    if (end > source->length) { WHEN_CUT }
+    const cpi_rewrite_outcome mine = {.size = sizeof mine, .kept = {0, 0, width, height}};
+    copy_struct(outcome, &mine);
+    cpi_status status = copy(services, source, 0, end < source->length ? end : source->length, rewritten, sink, error);
+    for (uint64_t i = source->length; status == CPI_OK && i < end; i++) status = sink->write(sink->ctx, b, 1);
+    for (uint32_t i = 0; status == CPI_OK && i < request->blob_count; i++) {
+        const cpi_blob *blob = (const void *)((const char *)request->blobs + i * request->blob_stride);
+        if ((status = sink->write(sink->ctx, blob->bytes, blob->length)) != CPI_OK)
+            return fail(NULL, error, status, "the output cannot be written");
+    }
+    const int drops = (REMOVES_TEXT && request->remove & CPI_REWRITE_KIND(CPI_BLOB_TEXT)) || request->blob_count > 0;
+    return status != CPI_OK || drops ? status : copy(services, source, end, source->length, same, sink, error);
+}
+
+static const cpi_rewrite_api rewrite_api = {{sizeof rewrite_api, 1, CPI_EXT_REWRITE_TAG}, .rewrite = rewrite};
+#undef EXTENSION
+#define EXTENSION(id) (strcmp(id, CPI_EXT_REWRITE) == 0 ? &rewrite_api : NULL)
+#endif
+
+#ifdef TRANSCODES /* an image of no use whose pixels are the bytes that were packed: "flt!" | 0 0 | 0 1 | 3 | "any" | bytes */
+static uint8_t masked(uint8_t value, uint64_t at) { return (void)at, value ^ 0x5A; }
+
+static cpi_status transcode(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
+                            const cpi_options *options, uint32_t direction, const char *format,
+                            const cpi_source *source, const cpi_sink *sink, cpi_error *error) {
+    static const uint8_t mark[12] = {'f', 'l', 't', '!', 0, 0, 0, 1, 3, 'a', 'n', 'y'};
+    (void)coder, (void)limits, (void)options;
+    if (strcmp(format, "any") != 0) return fail(NULL, error, CPI_REFUSED, "it packs the format any");
+    if (direction == CPI_TRANSCODE_PACK) {
+        cpi_status status = sink->write(sink->ctx, mark, sizeof mark);
+        if (status != CPI_OK) return fail(NULL, error, status, "the output cannot be written");
+        return copy(services, source, 0, source->length, masked, sink, error);
+    }
+    uint8_t  head[sizeof mark];
+    uint64_t copied = 0;
+    if (source->read_at(source->ctx, 0, head, sizeof head, &copied) != CPI_OK || copied < sizeof head
+        || memcmp(head, mark, sizeof mark) != 0)
+        return fail(NULL, error, CPI_REFUSED, "nothing was packed here");
+    return copy(services, source, sizeof mark, UNPACKED(source->length), masked, sink, error);
+}
+
+static const cpi_transcode_api transcode_api = {{sizeof transcode_api, 1, CPI_EXT_TRANSCODE_TAG}, .transcode = transcode};
+#undef EXTENSION
+#define EXTENSION(id) (strcmp(id, CPI_EXT_TRANSCODE) == 0 ? &transcode_api : NULL)
+#endif
 
 /* ---- the plugin -------------------------------------------------------------------------------------------------- */
 
@@ -550,5 +743,8 @@ static const cpi_plugin plugin = {
 
 const cpi_plugin *cpi_entry_1(const cpi_host *host, cpi_error *error) {
     (void)host, (void)error;
+#ifdef PARALLEL
+    threads = host->get ? host->get(host->ctx, CPI_EXT_PARALLEL) : NULL;
+#endif
     return &plugin;
 }

@@ -4,7 +4,7 @@ internal import ImageModel
 /// One block as it stands in the file, from its first byte to its terminator.
 struct GIFBlock {
     enum Kind: Equatable {
-        /// Delay, disposal and transparent index of the picture behind it.
+        /// Delay, disposal and transparent index of the image behind it.
         case control
         case comment
         /// With the eleven letters of its name; nil where it has another length.

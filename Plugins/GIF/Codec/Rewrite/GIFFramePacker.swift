@@ -15,7 +15,7 @@ final class GIFFramePacker {
     private let lzw = LZWDecoder()
     private let packer = LZWPacker()
     private var frameCount = 0
-    /// The transparent index of the picture that comes.
+    /// The transparent index of the image that comes.
     private var transparentIndex: UInt8?
 
     init(_ session: RewriteSession, globalPalette: Range<Int>?) {
@@ -23,7 +23,7 @@ final class GIFFramePacker {
         self.globalPalette = globalPalette
     }
 
-    /// The picture in fewer bytes; nil for any other block, and where there is no shorter form.
+    /// The image in fewer bytes; nil for any other block, and where there is no shorter form.
     ///
     /// - Throws: `.limitExceeded`.
     func packed(_ block: GIFBlock) throws(CoderError) -> [UInt8]? {

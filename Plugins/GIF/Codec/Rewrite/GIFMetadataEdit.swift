@@ -71,7 +71,7 @@ struct GIFMetadataEdit {
 
     var addsExtensions: Bool { !insertions.isEmpty }
 
-    /// The extensions that come in front of the first picture, having no other place.
+    /// The extensions that come in front of the first image, having no other place.
     var added: [[UInt8]] { insertions.filter { $0.place == nil }.map(\.bytes) }
 
     /// The extensions that take the place of the one at `offset`.

@@ -52,7 +52,7 @@ private struct GIFRewriting {
         var hasBegun = false
         var walk = GIFBlockWalk(session.source, from: start, host: session.host)
         while let block = try walk.next() {
-            // The loop count stands right behind the palette, and nothing between a picture and its control.
+            // The loop count stands right behind the palette, and nothing between an image and its control.
             if !hasBegun, !block.isLooping {
                 hasBegun = true
                 for bytes in edit.added { try session.sink.write(bytes) }

@@ -2,7 +2,7 @@ internal import CoderPluginKit
 internal import HEIFShim
 internal import ImageModel
 
-/// libheif with a file open: it decodes one picture into planes and copies rows out of them.
+/// libheif with one image of a file open: it decodes the image into planes and copies rows out of them.
 ///
 /// - Ownership: the source's bytes are borrowed; everything of libheif goes when this object goes.
 @safe final class HEIFPlanes {
@@ -22,27 +22,27 @@ internal import ImageModel
     private let source: ByteSource
     private let poll: CancellationPoll
 
-    /// - Parameter prefix: what the library sees in front of the source; copied.
-    init(
-        _ session: DecoderSession, behind prefix: [UInt8] = [], maxSide: Int, threads: Int, maxPixels: Int
-    ) throws(CoderError) {
+    /// - Parameter excerpt: the boxes that the library reads, in front of the source; copied.
+    init(_ session: DecoderSession, _ excerpt: Excerpt, maxSide: Int, threads: Int) throws(CoderError) {
         source = session.source
         poll = CancellationPoll(session.host)
         var error = heif_shim_error()
         let code = unsafe heif_shim_open(
-            source.baseAddress, UInt64(source.available), prefix, UInt64(prefix.count), UInt32(clamping: maxSide),
-            UInt32(threads), UInt64(maxPixels), &decoder, &error)
+            source.baseAddress, UInt64(source.available), excerpt.prefix, UInt64(excerpt.prefix.count),
+            UInt32(clamping: maxSide), UInt32(threads), UInt64(session.limits.maxPixels), &decoder, &error)
         if code != 0 { throw .heif(error) }
     }
 
     deinit { unsafe heif_shim_close(decoder) }
 
-    /// Decodes the primary picture, or the thumbnail with that item id.
-    func decode(_ picture: Picture, thumbnail: UInt32) throws(CoderError) -> Decoded {
+    /// Decodes the image.
+    ///
+    /// - Parameter asGray: whether only the brightness is wanted, else RGB.
+    func decode(_ picture: Picture, asGray: Bool) throws(CoderError) -> Decoded {
         var found = heif_shim_picture()
         var error = heif_shim_error()
         let code = unsafe heif_shim_decode(
-            decoder, thumbnail, picture.isGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
+            decoder, asGray ? 1 : 0, picture.isAV1 ? 1 : 0, picture.isOnlyCropped ? 1 : 0,
             poll.callback, poll.context, &found, &error)
         if code == heif_shim_code_stopped, let reason = poll.error { throw reason }
         if code != 0 { throw .heif(error) }
@@ -55,17 +55,31 @@ internal import ImageModel
             hasGaps: found.is_uncovered != 0, warning: warning.isEmpty ? nil : warning)
     }
 
-    func copyRows(
-        _ rows: Range<Int>, expandingRange: Bool, into surface: borrowing Surface
+    /// Copies a part of the image into a surface.
+    ///
+    /// - Parameters:
+    ///   - right: how a pixel to the right in the image moves in the surface; `down` likewise.
+    ///   - isAlpha: whether the image is the alpha channel of what is in the surface already.
+    func paint(
+        _ place: TilePlan.Place, right: Placement.Step = Placement.Step(1, 0),
+        down: Placement.Step = Placement.Step(0, 1),
+        isAlpha: Bool = false, expandingRange: Bool = false, into target: PaintTarget
     ) throws(CoderError) {
         let layout = heif_shim_layout(
-            channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits),
-            expand_range: expandingRange ? 1 : 0)
-        let start = unsafe surface.baseAddress + rows.lowerBound * surface.stride
-        let code = unsafe heif_shim_copy_rows(
-            decoder, UInt32(rows.lowerBound), UInt32(rows.upperBound), UInt32(surface.size.width), layout,
-            start.assumingMemoryBound(to: UInt8.self), UInt64(surface.stride))
-        if code != 0 { throw .corrupt("the decoded picture has other channels than the file says") }
+            channels: target.format.channels.rawValue, bits: UInt8(target.format.bits),
+            expand_range: expandingRange ? 1 : 0, only_alpha: isAlpha ? 1 : 0)
+        let (width, height) = (place.part.width, place.part.height)
+        // Both corners lie in the surface, which is checked there, and so does all between.
+        _ = unsafe target.pixel(
+            place.target.x + (width - 1) * right.x + (height - 1) * down.x,
+            place.target.y + (width - 1) * right.y + (height - 1) * down.y)
+        func bytes(_ step: Placement.Step) -> Int64 {
+            Int64(step.y * target.stride + step.x * target.format.bytesPerPixel)
+        }
+        let code = unsafe heif_shim_paint(
+            decoder, UInt32(place.part.x), UInt32(place.part.y), UInt32(width), UInt32(height), layout,
+            target.pixel(place.target.x, place.target.y), bytes(right), bytes(down))
+        if code != 0 { throw .corrupt("the decoded image has other channels than the file says") }
     }
 }
 

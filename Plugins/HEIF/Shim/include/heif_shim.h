@@ -47,31 +47,33 @@ typedef struct heif_shim_picture {
     char     warning[96];    /* what the decoder of HEVC warned of first, or empty     */
 } heif_shim_picture;
 
-/* How copy_rows writes one pixel. */
+/* How paint writes one pixel. */
 typedef struct heif_shim_layout {
     uint8_t  channels;       /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA            */
     uint8_t  bits;           /* 8 or 16                                                */
     uint8_t  expand_range;   /* luma of a gray picture is 16 ... 235 of 255            */
+    uint8_t  only_alpha;     /* the brightness of a gray picture becomes alpha; nothing else changes */
 } heif_shim_layout;
 
 /* Asked before each unit of HEVC and each image of AV1; any answer but 0 ends the call with heif_shim_code_stopped. */
 typedef int32_t (*heif_shim_poll)(void *context);
 
-/* Reads the boxes. `bytes` stay where they are until close; `prefix`, which libheif sees in front of them, is copied. */
+/* Reads the boxes in `prefix`, which is copied; libheif sees `bytes` behind it, which stay where they are until close. */
 int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *prefix, uint64_t prefix_count,
                        uint32_t max_side, uint32_t threads, uint64_t max_pixels, heif_shim_decoder **decoder,
                        heif_shim_error *error);
 
-/* Decodes the primary picture (thumbnail 0) or the thumbnail with that item id into planes.
+/* Decodes the primary picture into planes.
    `own_colors`: the picture is one AV1 stream, whose colours need not be converted by libheif.
    `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
-int32_t heif_shim_decode(heif_shim_decoder *decoder, uint32_t thumbnail, uint8_t as_gray, uint8_t own_colors,
-                         uint8_t may_skip_crop, heif_shim_poll poll, void *context, heif_shim_picture *picture,
+int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t own_colors, uint8_t may_skip_crop,
+                         heif_shim_poll poll, void *context, heif_shim_picture *picture,
                          heif_shim_error *error);
 
-/* Interleaves rows first ..< end of the decoded picture, `width` pixels of each, into `pixels`. */
-int32_t heif_shim_copy_rows(const heif_shim_decoder *decoder, uint32_t first, uint32_t end, uint32_t width,
-                            heif_shim_layout layout, uint8_t *pixels, uint64_t stride);
+/* Interleaves a part of the decoded picture. Its first pixel goes to `pixels`, one to the right of it `right` bytes on,
+   one in the next row `down` bytes on. */
+int32_t heif_shim_paint(const heif_shim_decoder *decoder, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
+                        heif_shim_layout layout, uint8_t *pixels, int64_t right, int64_t down);
 
 /* Frees everything; NULL is fine. */
 void heif_shim_close(heif_shim_decoder *decoder);
@@ -93,7 +95,7 @@ typedef struct heif_shim_settings {
     uint32_t thumbnail;      /* bound of the longer side in pixels; 0 = none           */
 } heif_shim_settings;
 
-/* Pixels to encode; the layout is that of copy_rows. */
+/* Pixels to encode; the layout is that of paint. */
 typedef struct heif_shim_pixels {
     const uint8_t *bytes;
     uint64_t       stride;

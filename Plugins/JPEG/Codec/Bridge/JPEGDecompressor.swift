@@ -219,6 +219,29 @@ import JPEGShim
         return status == JPEGS_TRUNCATED && failure == nil ? .truncated : try step(status)
     }
 
+    /// Limits the rows of a pass, or of an image of one scan, to `part`; an image of one scan gives no others from then on.
+    ///
+    /// The corresponding C functions are `jpeg_crop_scanline` and `jpeg_skip_scanlines`.
+    func beginPart(_ part: PixelRect) throws(CoderError) {
+        guard !part.isEmpty, PixelRect(size).contains(part) else {
+            throw CoderError(.misuse, "the part \(part) is not within \(size)")
+        }
+        var raw = jpegs_part(
+            x: UInt32(part.x), y: UInt32(part.y), width: UInt32(part.width), height: UInt32(part.height))
+        _ = try step(unsafe jpegs_decoder_part(decoder, &raw))
+    }
+
+    /// Does a slice of the work for the part and advances `row`, the first row that is missing.
+    ///
+    /// - Shape: the surface has the size of the part.
+    func partRows(into surface: borrowing Surface, row: inout Int) throws(CoderError) -> Step {
+        var next = UInt32(row)
+        let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let status = unsafe jpegs_decoder_part_rows(decoder, pixels, surface.stride, &next)
+        row = Int(next)
+        return status == JPEGS_TRUNCATED && failure == nil ? .truncated : try step(status)
+    }
+
     /// Whether the input ended early and part of the picture is missing.
     var isTruncated: Bool { unsafe jpegs_decoder_is_truncated(decoder) != 0 }
 

@@ -19,7 +19,7 @@
 #define JPEGS_UNSUPPORTED  ((int32_t)-2) /* valid JPEG, but this build of the library does not read it   */
 #define JPEGS_CORRUPT      ((int32_t)-3)
 #define JPEGS_NO_MEMORY    ((int32_t)-4)
-#define JPEGS_TRUNCATED    ((int32_t)-5) /* the complete input ends within the picture                   */
+#define JPEGS_TRUNCATED    ((int32_t)-5) /* the complete input ends within the image                   */
 #define JPEGS_STOPPED      ((int32_t)-6) /* a callback answered other than 0                             */
 #define JPEGS_SCANS        ((int32_t)-7) /* there are more scans than allowed                            */
 
@@ -68,15 +68,16 @@ int32_t jpegs_decoder_read(jpegs_decoder *d, jpegs_read read, void *context, siz
 /* Reads up to the first scan. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
 
-/* Has the library read only those scans of a progressive picture that have a say in its output at scale/8. Legal once,
+/* Has the library read only those scans of a progressive image that have a say in its output at scale/8. Legal once,
    between header and start, where the input is complete. Says how many scans there are, and answers 1 where some are
    left out: the coefficients then serve no other scale. */
 int32_t jpegs_decoder_skim(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *scans);
 
-/* Begins with the output reduced to scale/8, scale 1 ... 8, and says its size. OK, NEEDS_INPUT or an error. */
+/* Begins with the output reduced to scale/8, scale 1 ... 8. Says the size of the rows that come: of a picture of several
+   scans that of the pass which has begun. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
 
-/* ---- multi-scan pictures: absorb scans, show what there is in passes ---- */
+/* ---- multi-scan images: absorb scans, show what there is in passes ---- */
 
 /* The header of a scan, ITU-T T.81 B.2.3. */
 typedef struct jpegs_scan {
@@ -92,7 +93,7 @@ int32_t jpegs_decoder_absorb(jpegs_decoder *d);
 /* The scan that is being absorbed. */
 void    jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan);
 
-#define JPEGS_BEST   ((uint32_t)0) /* as the library shows a picture: smooth chroma; once all scans are in   */
+#define JPEGS_BEST   ((uint32_t)0) /* as the library shows an image: smooth chroma; once all scans are in   */
 #define JPEGS_PLAIN  ((uint32_t)1) /* chroma samples are repeated                                            */
 #define JPEGS_QUICK  ((uint32_t)3) /* the same with the library's fast and rough transform                   */
 #define JPEGS_COARSE ((uint32_t)2) /* only the means of 8 x 8 blocks, at full size, joined smoothly; scale 8 */
@@ -110,7 +111,7 @@ typedef struct jpegs_watch {
     uint32_t  most_scans;           /* 0: any number                          */
 } jpegs_watch;
 
-/* What is kept of the stored picture, in pixels, and how it is turned: columns and rows are reversed, then exchanged.
+/* What is kept of the stored image, in pixels, and how it is turned: columns and rows are reversed, then exchanged.
    Where columns are reversed the right edge stands at an edge of units, else the left one; likewise of rows. */
 typedef struct jpegs_cut {
     uint32_t x, y, width, height;
@@ -128,14 +129,29 @@ int32_t jpegs_decoder_turn(jpegs_decoder *d, const jpegs_cut *cut);
    NO_MEMORY. */
 int32_t jpegs_decoder_measure(jpegs_decoder *d, uint64_t *bytes);
 
-/* ---- rows of a pass, or of a picture of one scan ---- */
+/* ---- rows of a pass, or of an image of one scan ---- */
 
 /* Writes up to `count` rows from row `*row` on and advances it; `pixels` is where row `top` goes. OK: all of them.
    NEEDS_INPUT, TRUNCATED (*row = rows that are whole) or an error. */
 int32_t jpegs_decoder_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t top, uint32_t *row,
                            uint32_t count);
 
-/* 1: the input ended early and something of the picture is missing. */
+/* ---- a part of a pass, or of an image of one scan ---- */
+
+/* In pixels of the output. */
+typedef struct jpegs_part {
+    uint32_t x, y, width, height;
+} jpegs_part;
+
+/* Has only a part of the rows written, which are to the bit those of the whole. Legal where no row was read, behind
+   start or begin_pass, of a complete input. A image of one scan gives no other rows from then on. OK or an error. */
+int32_t jpegs_decoder_part(jpegs_decoder *d, const jpegs_part *part);
+
+/* Steps over some rows above the part, or writes some of its rows from `*row` on and advances it; `pixels` is where its
+   row 0 goes. MORE, OK: all of them. TRUNCATED (*row = rows that are whole) or an error. */
+int32_t jpegs_decoder_part_rows(jpegs_decoder *d, uint8_t *pixels, size_t stride, uint32_t *row);
+
+/* 1: the input ended early and something of the image is missing. */
 int32_t jpegs_decoder_is_truncated(const jpegs_decoder *d);
 
 /* The last error, or the first warning; valid until the next call. */

@@ -52,6 +52,28 @@ import WebPShim
             fillsAlpha: isOpaque && surface.format.channels.hasAlpha)
     }
 
+    /// Prepares to fill the surface with a part of the image.
+    ///
+    /// - Shape: the surface has the size of the part, which begins at even numbers where the data is lossy.
+    /// - Throws: `.outOfMemory`.
+    init(
+        into surface: borrowing Surface, part: PixelRect, isOpaque: Bool, threads: Bool
+    ) throws(CoderError) {
+        precondition(!part.isEmpty && surface.size == part.size && part.x >= 0 && part.y >= 0)
+        let start = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
+        var raw = webps_part(
+            x: UInt32(part.x), y: UInt32(part.y), width: UInt32(part.width), height: UInt32(part.height))
+        guard
+            let decoder = unsafe webps_decoder_new_part(
+                Self.code(surface.format), start, surface.stride, &raw, threads ? 1 : 0)
+        else { throw WebPLibrary.error(WEBPS_NO_MEMORY) }
+        unsafe self.decoder = decoder
+        unsafe pixels = surface.baseAddress
+        unsafe output = Output(
+            start: start, stride: surface.stride, width: part.width,
+            fillsAlpha: isOpaque && surface.format.channels.hasAlpha)
+    }
+
     deinit { unsafe webps_decoder_free(decoder) }
 
     /// Whether the surface is the one this run began with.
@@ -100,6 +122,23 @@ import WebPShim
             start: target, stride: stride, width: size.width,
             fillsAlpha: isOpaque && surface.format.channels.hasAlpha)
         output.fillAlpha(rows: 0..<size.height)
+    }
+
+    /// Copies a part of a buffer to the first rows of a surface that is as wide.
+    static func copy(_ buffer: PixelBuffer, _ part: PixelRect, into surface: borrowing Surface) {
+        precondition(part.width == surface.size.width && part.height <= surface.size.height)
+        precondition(part.isEmpty || PixelRect(buffer.size).contains(part))
+        let pixel = surface.format.bytesPerPixel
+        let (base, stride) = unsafe (surface.baseAddress, surface.stride)
+        for y in 0..<part.height {
+            buffer.withRow(part.y + y) { row in
+                unsafe row.withUnsafeBytes { row in
+                    let kept = unsafe UnsafeRawBufferPointer(
+                        rebasing: row[part.x * pixel..<(part.x + part.width) * pixel])
+                    unsafe (base + y * stride).copyMemory(from: kept.baseAddress!, byteCount: kept.count)
+                }
+            }
+        }
     }
 
     /// Tells the allocator that blocks of this size come and go.

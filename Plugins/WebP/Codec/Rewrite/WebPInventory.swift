@@ -4,7 +4,7 @@ import ImageModel
 /// What a rewrite has to know of a file before it writes the first byte.
 struct WebPInventory {
     private(set) var canvas = PixelSize.zero
-    /// Whether the picture of a file without an extended header declares alpha.
+    /// Whether the image of a file without an extended header declares alpha.
     private(set) var hasAlpha = false
     /// The extended header, which is the first chunk if there is one.
     private(set) var extended: WebPChunk?
@@ -27,7 +27,7 @@ struct WebPInventory {
             try note(chunk, in: source)
             try visit(chunk)
         }
-        guard hasPicture else { throw .corrupt("the file holds no picture", at: WebPChunkWalk.start) }
+        guard hasPicture else { throw .corrupt("the file holds no image", at: WebPChunkWalk.start) }
     }
 
     private mutating func note(_ chunk: WebPChunk, in source: ByteSource) throws(CoderError) {
@@ -45,16 +45,16 @@ struct WebPInventory {
             if extended == nil { try readBitstream(chunk, source) }
         case .frame where extended != nil: hasPicture = true
         default:
-            // Without an extended header a file begins with its picture.
-            if isFirst { throw .corrupt("the file does not begin with a picture", at: chunk.offset) }
+            // Without an extended header a file begins with its image.
+            if isFirst { throw .corrupt("the file does not begin with an image", at: chunk.offset) }
         }
     }
 
-    /// The size of a picture, and whether it declares alpha.
+    /// The size of an image, and whether it declares alpha.
     ///
     /// - Source: RFC 6386 section 9.1; RFC 9649 section 3.4.
     private mutating func readBitstream(_ chunk: WebPChunk, _ source: ByteSource) throws(CoderError) {
-        let damage = CoderError.corrupt("the header of the picture is damaged", at: chunk.payload.lowerBound)
+        let damage = CoderError.corrupt("the header of the image is damaged", at: chunk.payload.lowerBound)
         if chunk.name == .lossless {
             let fields = source.bytes(chunk.payload.prefix(5))
             guard fields.count == 5, fields[0] == 0x2F, fields[4] >> 5 == 0 else { throw damage }

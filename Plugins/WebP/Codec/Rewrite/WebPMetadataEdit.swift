@@ -10,7 +10,7 @@ struct WebPMetadataEdit {
         /// The first chunk whose place it takes; nil where there is none.
         var place: Int?
 
-        /// Whether it has to stand in front of the picture (RFC 9649 section 2.7).
+        /// Whether it has to stand in front of the image (RFC 9649 section 2.7).
         var isEarly: Bool { kind == .icc }
         /// A whole chunk.
         var bytes: [UInt8] {
@@ -32,7 +32,7 @@ struct WebPMetadataEdit {
             insertions.removeAll { $0.name == name }
             insertions.append(Insertion(kind: blob.kind, name: name, payload: blob.bytes))
         }
-        // In this order they stand behind the picture (RFC 9649 section 2.7).
+        // In this order they stand behind the image (RFC 9649 section 2.7).
         let order: [MetadataBlob.Kind] = [.icc, .exif, .xmp, .raw]
         insertions = order.flatMap { kind in insertions.filter { $0.kind == kind } }
     }

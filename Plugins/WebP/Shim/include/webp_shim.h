@@ -63,6 +63,17 @@ webps_decoder *webps_decoder_new(uint32_t format, uint8_t *pixels, size_t stride
                                  int32_t scales, int32_t threads);
 void           webps_decoder_free(webps_decoder *d);
 
+/* In pixels of the image. */
+typedef struct webps_part {
+    uint32_t x, y, width, height;
+} webps_part;
+
+/* Decodes a part of an image into `pixels`, which has the size of the part and outlives the decoder. Of lossy data it
+   begins at even numbers, and the pixels along its edges differ from those of the whole: no neighbors are looked at.
+   NULL without memory. */
+webps_decoder *webps_decoder_new_part(uint32_t format, uint8_t *pixels, size_t stride, const webps_part *part,
+                                      int32_t threads);
+
 /* Goes on with all bytes so far, which may have moved, and says how many rows are written.
    OK: complete. NEEDS_INPUT or an error. */
 int32_t webps_decoder_update(webps_decoder *d, const uint8_t *bytes, size_t count, uint32_t *rows);

@@ -2,7 +2,7 @@ internal import CoderPluginKit
 internal import ImageModel
 
 extension LZWDecoder {
-    /// The indices of a picture in the order in which they are stored; nil where some are missing or a code is damaged.
+    /// The indices of an image in the order in which they are stored; nil where some are missing or a code is damaged.
     ///
     /// - Parameters:
     ///   - offset: where the code size stands.

@@ -1,0 +1,203 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Knows what each image of a file is made of, and refuses what must not be decoded.
+///
+/// Every item is looked at once, however many images lead to it: files may derive thousands of images from one,
+/// in long chains or in circles.
+///
+/// libheif 1.15 follows circles until the stack ends, and its decoders trust the sizes in the streams.
+final class Derivations {
+    let table: ItemTable
+    let limits: DecodeLimits
+    private var nodes: [UInt32: Node] = [:]
+    private var sizes: [UInt32: Result<PixelSize, CoderError>] = [:]
+    private var alphas: [UInt32: Result<UInt32?, CoderError>] = [:]
+
+    private struct Node {
+        /// Levels of images below this one.
+        var height = 0
+        /// Pixels of this image and of all below, each as often as it is drawn.
+        var cost = 0
+        /// The first image with samples of its own.
+        var coded: UInt32?
+        var failure: CoderError?
+    }
+
+    init(_ table: ItemTable, limits: DecodeLimits) {
+        self.table = table
+        self.limits = limits
+    }
+
+    /// Returns the facts of an image that may be decoded.
+    ///
+    /// - Throws: `.unsupported`, `.corrupt`, `.limitExceeded`.
+    func picture(_ id: UInt32) throws(CoderError) -> Picture {
+        let picture = try Picture(id, in: self)
+        try check(picture.size)
+        // Overlays may draw the same image thousands of times.
+        let allowed = max(16 * (picture.size.area ?? 0), 64_000_000)
+        let cost = node(id).cost
+        if cost > allowed { throw .limit("pixels", allowed: allowed, requested: cost) }
+        return picture
+    }
+
+    /// The first image with samples of its own below `id`.
+    func coded(_ id: UInt32) throws(CoderError) -> UInt32 {
+        let node = node(id)
+        if let failure = node.failure { throw failure }
+        guard let coded = node.coded else { throw .corrupt("a derived image leads to none with samples") }
+        return coded
+    }
+
+    /// Width and height after the transforms.
+    func size(_ id: UInt32) throws(CoderError) -> PixelSize {
+        if let known = sizes[id] { return try known.get() }
+        let result: Result<PixelSize, CoderError>
+        do throws(CoderError) {
+            result = .success(try Picture.size(of: id, in: table))
+        } catch {
+            result = .failure(error)
+        }
+        sizes[id] = result
+        return try result.get()
+    }
+
+    /// The item that libheif takes for the alpha channel of `id`: one of the same size.
+    ///
+    /// - Source: ISO/IEC 23008-12 sections 6.5.8 and B.2.2; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
+    func alpha(_ id: UInt32) throws(CoderError) -> UInt32? {
+        if let known = alphas[id] { return try known.get() }
+        let result: Result<UInt32?, CoderError>
+        do throws(CoderError) {
+            var found: UInt32?
+            for source in table.sources("auxl", to: id) where table.items[source]?.isImage == true {
+                guard let kind = table.auxiliaryKind(of: source), Self.alphaKinds.contains(kind) else { continue }
+                if try size(source) == size(id) {
+                    found = source
+                    break
+                }
+            }
+            result = .success(found)
+        } catch {
+            result = .failure(error)
+        }
+        alphas[id] = result
+        return try result.get()
+    }
+
+    /// Whether there is an alpha channel, or something that should be one.
+    func hasAlpha(_ id: UInt32) -> Bool {
+        do throws(CoderError) { return try alpha(id) != nil } catch { return true }
+    }
+
+    private static let alphaKinds: Set<String> = [
+        "urn:mpeg:avc:2015:auxid:1", "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
+    ]
+
+    /// The images that decoding `id` reads, itself first.
+    func closure(of id: UInt32) -> [UInt32] {
+        var found = [id]
+        var seen: Set<UInt32> = [id]
+        var next = 0
+        while next < found.count {
+            for source in sources(of: found[next]) where seen.insert(source).inserted { found.append(source) }
+            next += 1
+        }
+        return found
+    }
+
+    private func sources(of id: UInt32) -> [UInt32] {
+        table.targets("dimg", from: id) + [(try? alpha(id)) ?? nil].compactMap { $0 }
+    }
+
+    // MARK: Walking
+
+    /// Looks at `root` and at all images below, without recursion: a chain may be as long as the file has items.
+    private func node(_ root: UInt32) -> Node {
+        if let known = nodes[root] { return known }
+        var path: [(id: UInt32, sources: [UInt32], next: Int)] = []
+        func enter(_ id: UInt32) {
+            // Holds until the image is done: who meets it before that is a part of it.
+            nodes[id] = Node(failure: .corrupt("an image is made of itself"))
+            path.append((id, sources(of: id), 0))
+        }
+        enter(root)
+        while let last = path.indices.last {
+            let next = path[last].next
+            if next < path[last].sources.count {
+                path[last].next += 1
+                let source = path[last].sources[next]
+                if nodes[source] == nil { enter(source) }
+            } else {
+                nodes[path[last].id] = finished(path[last].id, path[last].sources)
+                path.removeLast()
+            }
+        }
+        return nodes[root] ?? Node()
+    }
+
+    private func finished(_ id: UInt32, _ sources: [UInt32]) -> Node {
+        var node = Node()
+        do throws(CoderError) {
+            _ = try alpha(id)
+            try checkConfiguration(of: id)
+        } catch {
+            node.failure = error
+        }
+        node.cost = table.properties(of: id).reduce(0) {
+            if case .extent(let size) = $1 { max($0, size.area ?? .max) } else { $0 }
+        }
+        for source in sources {
+            guard let below = nodes[source] else { continue }
+            if node.failure == nil { node.failure = below.failure }
+            node.height = max(node.height, below.height + 1)
+            let (sum, overflow) = node.cost.addingReportingOverflow(below.cost)
+            node.cost = overflow ? .max : sum
+        }
+        let deepest = limits.maxNesting > 0 ? limits.maxNesting : 100
+        if node.height > deepest, node.failure == nil {
+            node.failure = .limit("nesting", allowed: deepest, requested: node.height)
+        }
+        let isDerived = table.items[id]?.isDerived == true
+        node.coded = isDerived ? table.targets("dimg", from: id).first.flatMap { nodes[$0]?.coded } : id
+        return node
+    }
+
+    // MARK: Limits
+
+    func check(_ size: PixelSize) throws(CoderError) {
+        let side = max(size.width, size.height)
+        if limits.maxSide > 0, side > limits.maxSide {
+            throw .limit("side", allowed: limits.maxSide, requested: side)
+        }
+        let area = size.area ?? Int.max
+        if limits.maxPixels > 0, area > limits.maxPixels {
+            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
+        }
+    }
+
+    private func checkConfiguration(of id: UInt32) throws(CoderError) {
+        for property in table.properties(of: id) {
+            switch property {
+            case .extent(let size): try check(size)
+            case .hevc(let configuration):
+                try checkCoded(configuration.sizes.longest, of: id)
+                try checkCoded(configuration.sizes.largest, of: id)
+            case .av1(let configuration): if let size = configuration.coded { try checkCoded(size, of: id) }
+            default: break
+            }
+        }
+    }
+
+    /// A coded image is padded to whole blocks and may be cropped, but not from a wall to a stamp.
+    func checkCoded(_ size: PixelSize, of id: UInt32) throws(CoderError) {
+        try check(size)
+        for property in table.properties(of: id) {
+            guard case .extent(let stored) = property, let area = size.area else { continue }
+            if area / 8 > (stored.area ?? 0) + 65_536 {
+                throw .corrupt("an image of \(stored) holds a stream of \(size)")
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+internal import CoderPluginKit
+internal import ImageModel
+
+/// Decodes tiles beside each other, on the host's threads, and puts each into its place.
+struct GridPainter {
+    let session: DecoderSession
+    let derivations: Derivations
+    let maxSide: Int
+
+    /// What was wrong with tiles that could be decoded.
+    struct Findings {
+        var hasGaps = false
+        var warning: String?
+    }
+
+    /// Paints the part of the image that `region` shows.
+    ///
+    /// - Parameter isAlpha: whether the tiles hold the alpha channel of what is in the surface already.
+    func paint(
+        _ plan: TilePlan, _ region: PixelRect, isAlpha: Bool, into surface: borrowing Surface
+    ) throws(CoderError) -> Findings {
+        let places = plan.places(in: region)
+        let target = PaintTarget(surface)
+        let steps = plan.placement.steps
+        var findings = Findings()
+        var first = 0
+        while first < places.count {
+            let some = Array(places[first..<min(first + Self.batch, places.count)])
+            let work = try some.map { place throws(CoderError) in
+                (
+                    picture: try Picture(place.tile, in: derivations),
+                    excerpt: try Excerpt(
+                        [place.tile], in: derivations, from: session.source, transforms: false),
+                    places: place.places
+                )
+            }
+            let own = try memory(for: some.map(\.tile))
+            try session.host.reserve(bytes: own)
+            defer { try? session.host.reserve(bytes: -own) }
+
+            let notes = TileNotes(work.count)
+            try session.host.concurrently(work.count) { index, _ throws(CoderError) in
+                let tile = work[index]
+                let planes = try HEIFPlanes(session, tile.excerpt, maxSide: maxSide, threads: 1)
+                let decoded = try planes.decode(tile.picture, asGray: isAlpha)
+                guard decoded.size.width >= plan.tile.width, decoded.size.height >= plan.tile.height else {
+                    throw .corrupt("a tile of \(plan.tile) holds a stream of \(decoded.size)")
+                }
+                for place in tile.places {
+                    try planes.paint(place, right: steps.right, down: steps.down, isAlpha: isAlpha, into: target)
+                }
+                notes.note(decoded, at: index)
+            }
+            for decoded in notes.all {
+                if decoded.hasGaps { findings.hasGaps = true }
+                findings.warning = findings.warning ?? decoded.warning
+            }
+            first += some.count
+            session.host.progress(first, of: places.count)
+        }
+        return findings
+    }
+
+    /// Tiles between two reports of progress; many enough that threads seldom wait for each other.
+    private static let batch = 16
+
+    /// What libheif and its decoders hold while as many tiles are decoded as there are threads.
+    private func memory(for tiles: [UInt32]) throws(CoderError) -> Int {
+        var most = 0
+        for tile in tiles {
+            let picture = try Picture(tile, in: derivations)
+            let bytes = try derivations.table.byteCount(of: tile, in: session.source)
+            most = max(most, HEIFDecoder.libraryMemory(for: picture, sourceBytes: bytes, planes: 3))
+        }
+        return most * min(tiles.count, session.host.threadHint)
+    }
+}

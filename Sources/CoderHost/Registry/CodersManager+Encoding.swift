@@ -1,0 +1,103 @@
+public import ImageModel
+import ImageProcessing
+
+extension CodersManager {
+    /// The coders that write stills of a format, best first; an animation of one frame is the last resort.
+    public func encoders(for format: ImageFormat) -> [RankedCoder] {
+        let able = order(for: format)
+        let still = able.filter { $0.descriptor.roles.contains(.encode) }
+        return still.isEmpty ? able.filter { $0.descriptor.roles.contains(.encodeAnimation) } : still
+    }
+
+    /// Whether some coder writes the format; nil asks for any.
+    public func canEncode(to format: ImageFormat?) -> Bool {
+        guard let format else { return true }
+        return !encoders(for: format).isEmpty
+    }
+
+    /// The format for pictures whose target nobody named: one that keeps alpha where there is some.
+    public func defaultFormat(hasAlpha: Bool) -> ImageFormat {
+        hasAlpha ? configuration.defaultAlphaFormat : configuration.defaultOpaqueFormat
+    }
+
+    /// Encodes a still into memory.
+    ///
+    /// - Throws: `.noCoder` when nothing writes the format.
+    public func encode(
+        _ image: DecodedImage, to format: ImageFormat? = nil, options: CoderOptions = CoderOptions()
+    ) throws(CoderError) -> [UInt8] {
+        let sink = MemorySink(limits: limits)
+        try encode(image, to: format ?? defaultFormat(hasAlpha: image.info.hasAlpha), options: options, into: sink)
+        return sink.bytes
+    }
+
+    /// Encodes a still into a sink.
+    ///
+    /// - Returns: what was off although the output is usable.
+    @discardableResult
+    public func encode(
+        _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
+        into sink: any OutputSink
+    ) throws(CoderError) -> EncodeReport {
+        try encode(.whole(image), to: format, options, EncodeOptions(), into: sink)
+    }
+
+    /// - Parameters:
+    ///   - options: what the coder is told.
+    ///   - wishes: what the host does itself.
+    func encode(
+        _ content: EncodingContent, to format: ImageFormat, _ options: CoderOptions, _ wishes: EncodeOptions,
+        into sink: any OutputSink
+    ) throws(CoderError) -> EncodeReport {
+        var refusal: CoderError?
+        var absent = absentEncoders(for: format, .encode)
+        for candidate in encoders(for: format) {
+            let coder = candidate.descriptor
+            let context = SessionContext(
+                limits: limits, options: options, usualThreads: configuration.threadsPerImage)
+            for warning in absent.compactMap({ $0.warning(for: candidate) }) { context.warn(warning) }
+            do throws(CoderError) {
+                try OptionCheck.examine(options, coder)
+                let encoder = try candidate.coder.makeEncoder(context)
+                try encode(content, with: encoder, coder, wishes, context, sink)
+            } catch {
+                let named = error.naming(encoder: coder.id)
+                // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.
+                guard error.code == .pluginRefused else { throw named }
+                refusal = refusal ?? named
+                absent.append(AbsentCoder(candidate, error))
+                continue
+            }
+            return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
+        }
+        throw refusal ?? absence(ofEncoderFor: format)
+    }
+
+    private func encode(
+        _ content: EncodingContent, with encoder: any FrameEncoder, _ coder: CoderDescriptor, _ wishes: EncodeOptions,
+        _ context: SessionContext, _ sink: any OutputSink
+    ) throws(CoderError) {
+        let (facts, metadata) = content.facts
+        let plan = try EncodingPlan(facts, metadata, encoder, coder, context, background: wishes.background)
+        let frame = FrameInfo(index: 0, rect: PixelRect(plan.info.size), hasAlpha: plan.info.hasAlpha)
+        var hasBegun = false
+        if case .rows(let rows) = content, plan.keepsPlaces {
+            try plan.begin(encoder, sink)
+            hasBegun = true
+            if let multiple = try encoder.beginRows(frame) {
+                try rows.encode(with: encoder, plan, multiple: multiple, context)
+                return try encoder.finish()
+            }
+        }
+        let image = try content.whole()
+        try context.holding(pixelBytes: plan.byteCount(with: image.pixels)) { () throws(CoderError) in
+            let pixels = try plan.prepared(image.pixels)
+            if !hasBegun { try plan.begin(encoder, sink) }
+            if wishes.embedsThumbnail, try !encoder.addThumbnail(try plan.thumbnail(of: pixels)) {
+                context.warn("the format holds no thumbnail: it is left out")
+            }
+            try encoder.add(frame, pixels: pixels)
+            try encoder.finish()
+        }
+    }
+}

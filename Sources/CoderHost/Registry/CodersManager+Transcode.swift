@@ -1,0 +1,40 @@
+public import ImageModel
+
+extension CodersManager {
+    /// Copies a file bit by bit into a format that packs its stream, or back into the format that it was packed from.
+    ///
+    /// - Returns: what was off although the output is usable.
+    /// - Throws: `.refused` where this file cannot be packed, or was not packed from `format`; `.noCoder` where no coder
+    ///   transcodes between the two formats. The sink may have been written to: throw its output away.
+    @discardableResult
+    public func transcode(
+        _ source: ImageSource, to format: ImageFormat, into sink: any OutputSink
+    ) throws(CoderError) -> EncodeReport {
+        guard let own = candidates(for: source).first(where: \.isCertain)?.format else {
+            throw CoderError(.unrecognizedFormat, "no coder recognises these bytes")
+        }
+        let packers = transcoders(of: own, into: format)
+        let direction: TranscodeDirection = packers.isEmpty ? .unpack : .pack
+        guard let candidate = packers.first ?? transcoders(of: format, into: own).first else {
+            throw CoderError(
+                .noCoder, "no usable coder transcodes \(own) to \(format)",
+                hint: "coderhost convert decodes and encodes it instead")
+        }
+        let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
+        do throws(CoderError) {
+            let foreign = direction == .pack ? own : format
+            try candidate.coder.transcode(source, to: sink, direction, foreign, context)
+        } catch {
+            throw error.naming(encoder: candidate.descriptor.id)
+        }
+        return EncodeReport(
+            coder: candidate.descriptor.id, warnings: context.warnings, isolation: context.isolation)
+    }
+
+    /// The coders of `format` that pack streams of `stream`, best first.
+    private func transcoders(of stream: ImageFormat, into format: ImageFormat) -> [RankedCoder] {
+        order(for: format).filter {
+            $0.descriptor.roles.contains(.transcode) && $0.descriptor.transcodes.contains(stream)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import CoderHost
+import CommandLineKit
+import ImageModel
+
+/// `frames extract --items`: one image for each item of the file, thumbnails and auxiliary images among them.
+extension FramesExtraction {
+    func extractItems(
+        of session: DecodeSession, _ file: String, _ subject: inout String, _ outputs: inout OutputGuard
+    ) throws(CoderError) {
+        let items = try session.items()
+        var written: [JSONValue] = []
+        var first: String?
+        for item in items {
+            do throws(CoderError) {
+                _ = try item.item.get()
+                try session.select(item: item.index)
+            } catch {
+                guard error.code == .refused else { throw error }
+                session.context.warn("item \(item.index) is left out: \(error.message)")
+                continue
+            }
+            let profile = try session.metadata().filter { $0.kind == .icc }
+            let pixels = try session.decodeImage()
+            let path = try write(
+                pixels, profile, session, file, item.index, of: items.count, &subject, &outputs)
+            first = first ?? path
+            written.append(
+                .object([
+                    ("item", .integer(item.index)), ("role", .string(item.facts?.role.name ?? "")),
+                    ("file", .string(path)), ("width", .integer(pixels.size.width)),
+                    ("height", .integer(pixels.size.height)),
+                ]))
+        }
+        guard let first else { throw CoderError(.corrupt, "no item of it can be decoded") }
+        report(file, session, [("items", .array(written))])
+        if arguments.has("--verbose"), !arguments.has("--json") {
+            Console.error(printable("\(file) -> \(written.count) image\(written.count == 1 ? "" : "s") from \(first)"))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import CoderHost
+import CommandLineKit
+import ImageModel
+import Synchronization
+
+/// One `rewrite` call: which files, what changes, where to.
+///
+/// - Concurrency: any thread; several files are rewritten at a time.
+final class RewriteJob: Sendable {
+    private let host: CoderHost
+    private let limits: DecodeLimits
+    private let options: RewriteOptions
+    private let target: OutputTarget
+    /// Of many inputs none may be replaced before its turn has come.
+    private let outputs: Mutex<OutputGuard>
+    private let threads: Int
+
+    private struct Outcome: Sendable {
+        var file: String
+        var output: String
+        var inputBytes: Int
+        var bytes: Int
+        var report: RewriteReport
+
+        var line: String { "\(file) (\(inputBytes) bytes) -> \(output) (\(bytes) bytes)  [\(report.coder)]" }
+
+        var json: String {
+            JSONValue.object([
+                ("file", .string(file)), ("output", .string(output)), ("format", .string(report.format.id)),
+                ("coder", .string(report.coder)), ("width", .integer(report.size.width)),
+                ("height", .integer(report.size.height)), ("input_bytes", .integer(inputBytes)),
+                ("bytes", .integer(bytes)), ("isolation", IsolationRendering.json(report.isolation)),
+                ("warnings", .array(report.warnings.map(JSONValue.string))),
+            ]).text
+        }
+    }
+
+    init(_ arguments: ParsedArguments, _ options: RewriteOptions, command: String) throws(UsageError) {
+        let files = arguments.operands
+        host = CoderHost(configuration: try arguments.configuration(imageCount: files.count))
+        limits = try arguments.limits()
+        self.options = options
+        guard let output = arguments.value("--output") else {
+            throw UsageError("-o OUT is missing", command: command)
+        }
+        let target = try OutputTarget(output, arguments)
+        self.target = target
+        outputs = Mutex(
+            OutputGuard(inputs: files, arguments, remedy: "use --overwrite to replace it, or write elsewhere"))
+        let jobs = try arguments.integer("--jobs", 1...256)
+        let names = Set(files.indices.map { Self.path(target, files[$0], $0) })
+        // What replaces an input that is still to be read is only safe one after the other; of two inputs for one output
+        // it is the first that gets it.
+        threads = arguments.has("--overwrite") || names.count < files.count ? 1 : jobs ?? processorCount
+    }
+
+    /// Rewrites all inputs, and tells what became of each.
+    func run(_ arguments: ParsedArguments) -> ExitCode {
+        let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
+        let isTaken = target.isStandardOutput
+        let batch = Batch<Outcome>(arguments.operands) { _, file, result in
+            switch result {
+            case .failure(let error): error.report(file, json: json, outputIsTaken: isTaken)
+            case .success(let outcome):
+                if json {
+                    if isTaken { Console.error(outcome.json) } else { Console.out(outcome.json) }
+                    return
+                }
+                for warning in outcome.report.warnings {
+                    Console.error(printable("coderhost: \(file): warning: \(warning)"))
+                }
+                if verbose { Console.error(printable(outcome.line)) }
+            }
+        }
+        return batch.run(threads: threads) { [self] index, file throws(CoderError) in try rewrite(file, index) }
+    }
+
+    private func rewrite(_ file: String, _ number: Int) throws(CoderError) -> Outcome {
+        let source = try ImageSource(path: file, limits: limits)
+        let path = Self.path(target, file, number)
+        try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
+        var isWritten = false
+        defer { if !isWritten { outputs.withLock { $0.release(path) } } }
+        let sink = try FileSink(path: path, over: target.replacement, limits: limits)
+        let report = try host.manager.rewrite(source, to: sink, options)
+        let bytes = sink.written
+        try sink.commit()
+        isWritten = true
+        outputs.withLock { $0.note(path, from: file) }
+        return Outcome(file: file, output: path, inputBytes: source.count, bytes: bytes, report: report)
+    }
+
+    /// A rewritten file keeps its format, and so its ending.
+    private static func path(_ target: OutputTarget, _ file: String, _ number: Int) -> String {
+        let suffix = FileName(file).suffix ?? ""
+        let name = target.path(for: file, number: number, size: PixelSize(1, 1)) { _ in suffix }
+        return name.hasFormatPlaceholder ? name.named(suffix) : name.path
+    }
+}

@@ -1,0 +1,129 @@
+import AWebPCodec
+import CoderPluginKit
+import ImageModel
+import TestSupport
+import Testing
+import WebPCodec
+
+private let requests = [
+    RewriteRequest(), RewriteRequest(removed: Set(MetadataBlob.Kind.allCases)),
+    RewriteRequest(removed: [.exif], replaced: [MetadataBlob(.xmp, Array("<x/>".utf8)), MetadataBlob(.exif, [1, 2, 3])]),
+    RewriteRequest(replaced: [MetadataBlob(.icc, [1, 2, 3]), MetadataBlob(.raw, [4], key: "ABCD")]),
+]
+
+/// What a damaged file may be answered with.
+private let expected: Set<CoderError.Code> = [.notMine, .corrupt, .truncated, .refused, .limitExceeded]
+
+private let files = [
+    "webp/lossy.webp", "webp/lossy-alpha.webp", "webp/lossless.webp", "webp/lossless-alpha.webp", "webp/metadata.webp",
+    "webp/animated.webp",
+]
+
+private func file(_ name: String) throws -> [UInt8] { try #require(readFile(Repository.fixture(name))) }
+
+/// What a file decodes to: every frame of an animation, or the still; and the code of the error at the end.
+private struct Playback: Equatable {
+    var size = PixelSize.zero
+    var isAnimated = false
+    var pixels: [[UInt8]] = []
+    var code: CoderError.Code?
+
+    init(_ bytes: [UInt8]) {
+        do throws(CoderError) {
+            let still = try WebPDecoder(DecoderSession(source: ByteSource(bytes)))
+            let info = try still.readHeader()
+            (size, isAnimated) = (info.size, info.isAnimated)
+            if size.area ?? .max > 1 << 20 { return }
+            guard isAnimated else {
+                let format = info.hasAlpha ? PixelFormat.rgba8 : PixelFormat(.rgba, alpha: .opaque)
+                let target = try PixelBuffer(size: size, format: format)
+                _ = try still.decode(DecodeRequest(), into: Surface(target))
+                pixels.append(target.packed)
+                return
+            }
+            let animation = try AWebPDecoder(DecoderSession(source: ByteSource(bytes)))
+            _ = try animation.readHeader()
+            while let frame = try animation.nextFrame() {
+                let buffer = try PixelBuffer(size: frame.rect.size, format: .rgba8)
+                _ = try animation.decode(DecodeRequest(), into: Surface(buffer))
+                pixels.append(buffer.packed)
+            }
+        } catch {
+            code = error.code
+        }
+    }
+}
+
+/// The chunks that pixels are made of, in their order.
+private func pictureChunks(_ bytes: [UInt8]) -> [[UInt8]] {
+    func little(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
+    var chunks: [[UInt8]] = []
+    var at = 12
+    let end = min(bytes.count, 8 + little(4))
+    while at + 8 <= end {
+        let next = at + 8 + little(at + 4)
+        if next > end { break }
+        let name = String(decoding: bytes[at..<at + 4], as: UTF8.self)
+        if ["VP8 ", "VP8L", "ALPH", "ANIM", "ANMF"].contains(name) { chunks.append(Array(bytes[at..<next])) }
+        at = next + (next - at) % 2
+    }
+    return chunks
+}
+
+private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderError) -> [UInt8] {
+    let sink = ByteSink()
+    _ = try WebPRewriter.rewrite(request, RewriteSession(source: ByteSource(bytes), sink: sink))
+    return sink.written
+}
+
+@Suite struct `WebP rewriting of damaged files` {
+    /// Pixels are compared where their own chunks are sound: libwebp goes on with the bytes behind a chunk that ends too early.
+    @Test(arguments: 0..<requests.count) func `ends with a typed error or the same pixels, whatever is damaged`(index: Int) throws {
+        let request = requests[index]
+        let sources = try files.map(file)
+        var random = SeededRandom(UInt64(78 + index))
+        var (compared, copied, refused) = (0, 0, 0)
+        for round in 0..<1200 {
+            let source = sources[round % sources.count]
+            let bytes = source.mutated(Array("VP8XLANMFI".utf8) + [0, 1, 0xFF], &random)
+            do throws(CoderError) {
+                let result = try rewrite(bytes, request)
+                copied += 1
+                #expect(pictureChunks(result) == pictureChunks(bytes), "round \(round)")
+                #expect(Playback(result).size == Playback(bytes).size, "round \(round)")
+                guard pictureChunks(bytes) == pictureChunks(source) else { continue }
+                compared += 1
+                #expect(Playback(result) == Playback(bytes), "round \(round)")
+            } catch {
+                refused += 1
+                #expect(expected.contains(error.code), "round \(round): \(error)")
+            }
+        }
+        #expect(compared > 20 && copied > 200 && refused > 200)
+    }
+
+    @Test(arguments: files) func `tells that a file ends too early, wherever it does`(name: String) throws {
+        let bytes = try file(name)
+        for count in 0..<bytes.count - 1 {
+            for request in requests {
+                #expect {
+                    try rewrite(Array(bytes[..<count]), request)
+                } throws: {
+                    [.truncated, .notMine].contains(($0 as? CoderError)?.code)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: requests.indices) func `writes nothing of a file whose chunks are longer than it`(index: Int) throws {
+        for name in files {
+            var bytes = try file(name)
+            bytes.replaceSubrange(16..<20, with: [0xF0, 0xFF, 0xFF, 0x7F])
+            let sink = ByteSink()
+            #expect(throws: CoderError.self) {
+                try WebPRewriter.rewrite(requests[index], RewriteSession(source: ByteSource(bytes), sink: sink))
+            }
+            #expect(sink.written.isEmpty)
+        }
+    }
+}

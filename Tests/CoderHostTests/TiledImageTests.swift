@@ -1,0 +1,66 @@
+import ImageModel
+import TestSupport
+import Testing
+
+@testable import CoderHost
+
+/// Tiled images of the HEIF plugin, in this process and in a worker.
+@Suite(.timeLimit(.minutes(40))) struct `A tiled image` {
+    private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
+
+    private func host(_ policy: Int, threads: Int = 1) -> CoderHost {
+        var configuration = testHost(Repository.products, isolation: Self.policies[policy]).configuration
+        configuration.threadsPerImage = threads
+        return CoderHost(configuration: configuration)
+    }
+
+    private func source(_ path: String) throws -> ImageSource {
+        ImageSource(try #require(readFile(Repository.fixture(path))), name: path)
+    }
+
+    @Test(arguments: policies.indices, [1, 2, 5])
+    func `has the same pixels with any number of threads`(policy: Int, threads: Int) throws {
+        // As pillow-heif decodes it: Fixtures/heif/recipes.txt.
+        let digest = "bbda98308fdf0f6dc0b425bcd3f4feaba223a372c5fe1422921950d45df0db67"
+        let image = try host(policy, threads: threads).manager.decode(
+            try source("heif/grid-cropped-turned-mirrored.heic"), DecodeOptions())
+        #expect(PixelDigest.of(image.pixels) == digest)
+    }
+
+    @Test(arguments: policies.indices, ["heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic"])
+    func `gives a region the pixels of the whole`(policy: Int, path: String) throws {
+        let host = host(policy, threads: 2)
+        let whole = try host.manager.decode(try source(path), DecodeOptions()).pixels
+        for region in [PixelRect(x: 0, y: 0, width: 7, height: 9), PixelRect(x: 33, y: 21, width: 40, height: 70)] {
+            var options = DecodeOptions()
+            options.region = region
+            let part = try host.manager.decode(try source(path), options).pixels
+            #expect(part.size == region.size)
+            for y in 0..<region.height {
+                for x in 0..<region.width {
+                    #expect(part.pixel(x, y) == whole.pixel(region.x + x, region.y + y))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: policies.indices) func `is not the only one: each image of a collection decodes`(policy: Int)
+        throws
+    {
+        try host(policy).manager.withSession(try source("heif/collection.heic")) { session throws(CoderError) in
+            #expect(try session.items().compactMap { $0.facts?.role } == [.primary, .page, .page, .thumbnail])
+            try session.select(item: 2)
+            #expect(session.info.size == PixelSize(64, 128))
+            #expect(try session.decodeImage().size == PixelSize(64, 128))
+        }
+    }
+}
+
+extension PixelBuffer {
+    fileprivate func pixel(_ x: Int, _ y: Int) -> [UInt8] {
+        let size = format.bytesPerPixel
+        return withRow(y) { row in
+            (0..<size).map { unsafe row.unsafeLoad(fromByteOffset: x * size + $0, as: UInt8.self) }
+        }
+    }
+}
