@@ -28,8 +28,8 @@ build: setup ## build the command and all plugins for release, into .build/relea
 
 test: setup ## set up, build everything with its tests, run them, then the shared pictures if they are there
 	swift build --build-tests
-	@# Without the thousand lines that say that a test has begun.
-	swift test --skip-build 2>&1 | sed '/^◇/d'
+	@# Without the thousand lines that say that a test has begun; what failed stands once more at the end.
+	swift test --skip-build 2>&1 | sed '/^◇/d' | tee .build/test.log || { grep '^✘' .build/test.log | cut -c -400; exit 1; }
 	@.ci/corpus '$(CORPUS)'
 
 # A worker is sealed too tightly for these sanitizers: what it loads comes from the release build.

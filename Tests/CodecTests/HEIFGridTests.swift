@@ -123,6 +123,35 @@ extension HandmadeHEIF {
         #expect(error?.code == .corrupt)
     }
 
+    @Test(arguments: ["heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic"])
+    func `above the limit of pixels show their regions`(path: String) throws {
+        let bytes = try fixture(path)
+        let whole = try decode(bytes)
+        var limits = DecodeLimits.default
+        (limits.maxPixels, limits.maxSide) = (64 * 64, 64)
+        let decoder = try HEIFDecoder(DecoderSession(source: ByteSource(bytes), limits: limits))
+        let info = try decoder.readHeader()
+        #expect(info.size == whole.size && info.size.area ?? 0 > limits.maxPixels)
+
+        let region = PixelRect(x: 9, y: 20, width: 40, height: 31)
+        let buffer = try PixelBuffer(size: region.size, format: info.nativeFormat)
+        #expect(try decoder.decode(DecodeRequest(region: region), into: Surface(buffer)) == .complete)
+        #expect(rows(buffer) == part(region, of: whole))
+    }
+
+    @Test func `above the limit of pixels are not put together by libheif`() throws {
+        var limits = DecodeLimits.default
+        limits.maxPixels = 64 * 64
+        let bytes = HandmadeHEIF.turnedGrid(1, hasAlpha: false, isWrapped: true).bytes
+        let error = #expect(throws: CoderError.self) {
+            let decoder = try HEIFDecoder(DecoderSession(source: ByteSource(bytes), limits: limits))
+            let buffer = try PixelBuffer(size: PixelSize(1, 1), format: decoder.readHeader().nativeFormat)
+            let request = DecodeRequest(region: PixelRect(x: 0, y: 0, width: 1, height: 1))
+            _ = try decoder.decode(request, into: Surface(buffer))
+        }
+        #expect(error?.limit == CoderError.Limit(name: "pixels", allowed: 64 * 64, requested: 120 * 90))
+    }
+
     @Test func `with a damaged tile show the regions of the others`() throws {
         var file = HandmadeHEIF.grid(rows: 1, columns: 2, canvas: (128, 48))
         let whole = try decode(file.bytes)

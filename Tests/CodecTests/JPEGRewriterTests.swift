@@ -179,12 +179,15 @@ private func fileWithout(_ kinds: Set<MetadataBlob.Kind>) -> [UInt8] {
     }
 
     @Test(arguments: [
-        (MetadataBlob(.exif, [UInt8](repeating: 1, count: 65_527)), true),
-        (MetadataBlob(.exif, [UInt8](repeating: 1, count: 65_528)), false),
-        (MetadataBlob(.text, [UInt8](repeating: 65, count: 65_533)), true),
-        (MetadataBlob(.text, [UInt8](repeating: 65, count: 65_534)), false),
-        (MetadataBlob(.icc, [UInt8](repeating: 1, count: 255 * 65_519)), true),
-        (MetadataBlob(.icc, [UInt8](repeating: 1, count: 255 * 65_519 + 1)), false),
+        (MetadataBlob.Kind.exif, 65_527, true), (.exif, 65_528, false), (.text, 65_533, true), (.text, 65_534, false),
+        (.icc, 255 * 65_519, true), (.icc, 255 * 65_519 + 1, false),
+    ])
+    func `refuses more bytes than the format has room for`(kind: MetadataBlob.Kind, count: Int, isHeld: Bool) throws {
+        let blob = MetadataBlob(kind, [UInt8](repeating: 65, count: count))
+        #expect(refusal(file(jfif), RewriteRequest(replaced: [blob]))?.code == (isHeld ? nil : .refused))
+    }
+
+    @Test(arguments: [
         (MetadataBlob(.text, [65], key: "Comment"), true), (MetadataBlob(.text, [65], key: "Title"), false),
         (MetadataBlob(.raw, [1], key: "gAMA"), false), (MetadataBlob(.raw, [1]), false),
     ])

@@ -119,7 +119,9 @@ struct Grammar: Sendable {
             case "number": return value.real == nil ? "\(place) is no number" : nil
             case "boolean": return value.bool == nil ? "\(place) is no boolean" : nil
             case "null": return value == .null ? nil : "\(place) is not null"
-            default: return difference(value, find(name, section), section, at: place)
+            default:
+                let (rule, home) = find(name, section)
+                return difference(value, rule, home, at: place)
             }
         }
     }
@@ -139,16 +141,20 @@ struct Grammar: Sendable {
                     return found
                 }
             case .all(let name, let isOptional):
-                guard case .object(let more) = find(name, section) else { return "\(name) has no members" }
+                guard case (.object(let more), let home) = find(name, section) else { return "\(name) has no members" }
                 if rest.isEmpty, isOptional { continue }
-                if let found = difference(&rest, more, section, at: place) { return found }
+                if let found = difference(&rest, more, home, at: place) { return found }
             }
         }
         return nil
     }
 
-    private func find(_ name: String, _ section: String) -> Rule {
-        rules[section]?[name] ?? rules.values.lazy.compactMap { $0[name] }.first ?? .any([])
+    /// A rule by its name, and the section that defines it: the names in it are those of that section.
+    private func find(_ name: String, _ section: String) -> (Rule, String) {
+        if let own = rules[section]?[name] { return (own, section) }
+        let others = rules.filter { $0.value[name] != nil }
+        precondition(others.count == 1, "\(others.count) sections define \(name), which \(section) uses")
+        return (others.first!.value[name]!, others.first!.key)
     }
 }
 

@@ -34,7 +34,7 @@ final class Derivations {
     /// - Throws: `.unsupported`, `.corrupt`, `.limitExceeded`.
     func picture(_ id: UInt32) throws(CoderError) -> Picture {
         let picture = try Picture(id, in: self)
-        try check(picture.size)
+        try checkWhole(picture.size, of: id)
         // Overlays may draw the same image thousands of times.
         let allowed = max(16 * (picture.size.area ?? 0), 64_000_000)
         let cost = node(id).cost
@@ -166,6 +166,7 @@ final class Derivations {
 
     // MARK: Limits
 
+    /// Holds an image that libheif decodes as a whole against the limits.
     func check(_ size: PixelSize) throws(CoderError) {
         let side = max(size.width, size.height)
         if limits.maxSide > 0, side > limits.maxSide {
@@ -177,10 +178,15 @@ final class Derivations {
         }
     }
 
+    /// The canvas of a grid is left to who wants all of it: its tiles are decoded one by one.
+    private func checkWhole(_ size: PixelSize, of id: UInt32) throws(CoderError) {
+        if table.items[id]?.type != "grid" { try check(size) }
+    }
+
     private func checkConfiguration(of id: UInt32) throws(CoderError) {
         for property in table.properties(of: id) {
             switch property {
-            case .extent(let size): try check(size)
+            case .extent(let size): try checkWhole(size, of: id)
             case .hevc(let configuration):
                 try checkCoded(configuration.sizes.longest, of: id)
                 try checkCoded(configuration.sizes.largest, of: id)

@@ -146,7 +146,8 @@ public final class HEIFDecoder: ItemDecoder {
         let alpha = try derivations.alpha(id)
         let read = [plan.colors, plan.alpha].compactMap { $0 }.flatMap { $0.places(in: region).map(\.tile) }
         let members = [id] + (alpha.map { [$0] } ?? []) + read
-        try HeaderGuard(derivations: derivations).checkItems(Array(Set(members)), in: session.source)
+        try HeaderGuard(derivations: derivations).checkItems(
+            Array(Set(members)), in: session.source, byTile: true)
         let painter = GridPainter(session: session, derivations: derivations, maxSide: maxSide)
         var findings = try painter.paint(plan.colors, region, isAlpha: false, into: surface)
         if let alpha = plan.alpha, surface.format.channels.hasAlpha {
