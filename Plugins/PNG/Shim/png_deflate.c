@@ -25,8 +25,6 @@ struct pngshim_deflater {
     struct isal_zstream *isal;
     uint8_t             *isal_level[4];
     struct libdeflate_compressor *whole;
-    struct libdeflate_decompressor *proof;
-    uint8_t             *proven; /* what a joined part decodes to; as large as the input */
     int                  whole_level;
     uint8_t             *input;
     size_t               input_count, input_capacity;
@@ -49,8 +47,6 @@ void pngshim_deflater_close(pngshim_deflater *d) {
     for (int i = 0; i < 4; i++) free(d->isal_level[i]);
     free(d->isal);
     if (d->whole) libdeflate_free_compressor(d->whole);
-    if (d->proof) libdeflate_free_decompressor(d->proof);
-    free(d->proven);
     free(d->input);
     free(d->bytes);
     free(d);
@@ -72,8 +68,7 @@ static int32_t start_isal(pngshim_deflater *d, int level) {
 
 uint64_t pngshim_deflater_memory(const pngshim_effort *effort) {
     if (effort->method != PNGSHIM_LIBDEFLATE) return 0;
-    uint64_t proven = effort->part ? effort->total : 0;
-    return effort->total + proven + libdeflate_zlib_compress_bound(NULL, effort->total) + PNG_JOIN_ROOM;
+    return effort->total + libdeflate_zlib_compress_bound(NULL, effort->total) + PNG_JOIN_ROOM;
 }
 
 static int32_t start_whole(pngshim_deflater *d, int level, uint64_t total) {
@@ -86,16 +81,11 @@ static int32_t start_whole(pngshim_deflater *d, int level, uint64_t total) {
     if (!d->whole) return PNGSHIM_NO_MEMORY;
     d->whole_level = level;
     d->input_count = 0;
-    if (total > d->input_capacity) {
-        free(d->input);
-        free(d->proven);
-        d->proven = NULL;
-        d->input = malloc(total);
-        d->input_capacity = d->input ? total : 0;
-    }
-    if (d->effort.part && !d->proven) d->proven = malloc(d->input_capacity);
-    if (d->effort.part && !d->proof) d->proof = libdeflate_alloc_decompressor();
-    return d->input && (!d->effort.part || (d->proven && d->proof)) ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;
+    if (total <= d->input_capacity) return PNGSHIM_OK;
+    free(d->input);
+    d->input = malloc(total);
+    d->input_capacity = d->input ? total : 0;
+    return d->input ? PNGSHIM_OK : PNGSHIM_NO_MEMORY;
 }
 
 /* Makes room for so many bytes of output in all. */
@@ -106,27 +96,6 @@ static int32_t grow(pngshim_deflater *d, size_t capacity) {
     d->bytes = larger;
     d->capacity = capacity;
     return PNGSHIM_OK;
-}
-
-/* Whether a joined part, with an empty last block behind it, decodes to the input. */
-static int is_joined(pngshim_deflater *d, uint8_t *part, size_t count) {
-    size_t actual = 0;
-    static const uint8_t last[5] = {1, 0, 0, 0xFF, 0xFF};
-    memcpy(part + count, last, sizeof last);
-    return libdeflate_deflate_decompress(d->proof, part, count + sizeof last, d->proven, d->input_count, &actual) ==
-               LIBDEFLATE_SUCCESS &&
-           actual == d->input_count && memcmp(d->proven, d->input, actual) == 0;
-}
-
-/* Compresses the input to a part that another can follow; 0 where that failed. */
-static size_t deflate_part(pngshim_deflater *d, uint8_t *part, size_t bound) {
-    size_t count = libdeflate_deflate_compress(d->whole, d->input, d->input_count, part, bound);
-    if (!count || d->effort.part == PNGSHIM_PART_LAST) return count;
-    size_t joined = png_join(part, count, d->input_count);
-    if (joined && is_joined(d, part, joined)) return joined;
-    count = libdeflate_deflate_compress(d->whole, d->input, d->input_count, part, bound);
-    joined = png_join_surely(part, count, d->input_count);
-    return joined && is_joined(d, part, joined) ? joined : 0;
 }
 
 /* Keeps bytes, and compresses all of them once the last are there. */
@@ -142,7 +111,9 @@ static int32_t push_whole(pngshim_deflater *d, const uint8_t *bytes, uint64_t co
     if (!d->effort.part) {
         d->length = libdeflate_zlib_compress(d->whole, d->input, d->input_count, d->bytes, bound);
     } else {
-        size_t count = deflate_part(d, d->bytes + d->count, bound);
+        uint8_t *to = d->bytes + d->count;
+        size_t   count = libdeflate_deflate_compress(d->whole, d->input, d->input_count, to, bound);
+        if (count && d->effort.part != PNGSHIM_PART_LAST) count = png_join(to, count, d->input, d->input_count);
         d->length = count ? d->count + count : 0;
     }
     d->count = d->effort.measured ? 0 : d->length;

@@ -2,8 +2,9 @@
  * png_join.c - finds the last block of a deflate stream without decoding the blocks before it.
  *
  * libdeflate writes whole streams and tells no block boundary. png_join searches the last block from the end: it begins
- * with a header of complete codes and ends where the stream does. That is a guess, which the caller checks by decoding the
- * result; png_join_surely walks through the blocks from the first instead, which takes about half as long as compressing.
+ * with a header of complete codes, it ends where the stream does, and its symbols are the last 4,096 bytes of the input or
+ * more. Something else can be all that only inside a stored block, whose bytes the image chooses; where the last block can
+ * be a stored one, and where nothing is found, png_join walks through the blocks from the first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -173,8 +174,9 @@ static int read_header(reader *r, block *b) {
     return b->type != 3;
 }
 
-/* Goes through the symbols up to the end of the block and adds the bytes that they are to `*said`, at most `most`. */
-static int read_symbols(reader *r, const block *b, size_t most, size_t *said) {
+/* Goes through the symbols up to the end of the block and counts the bytes that they are. Where `input` is given they are
+ * compared with what stands there from `*said` on. */
+static int read_symbols(reader *r, const block *b, const uint8_t *input, size_t input_count, size_t *said) {
     static const uint16_t bases[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                        31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
     static const uint8_t extras[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
@@ -186,7 +188,8 @@ static int read_symbols(reader *r, const block *b, size_t most, size_t *said) {
         bits >>= width;
         r->at += width;
         if (symbol < END_SYMBOL) {
-            if (place++ >= most) return 0;
+            if (place >= input_count || (input && input[place] != symbol)) return 0;
+            place++;
             continue;
         }
         if (symbol == END_SYMBOL) {
@@ -197,20 +200,29 @@ static int read_symbols(reader *r, const block *b, size_t most, size_t *said) {
         unsigned extra = extras[symbol - 257], length = bases[symbol - 257] + (unsigned)(bits & ((1u << extra) - 1));
         bits >>= extra;
         unsigned far = find(&b->distances, bits), number = far >> 4, more = number < 4 ? 0 : number / 2 - 1;
-        if (!far || number > 29 || length > most - place) return 0;
+        if (!far || number > 29 || length > input_count - place) return 0;
+        bits >>= far & 15;
         r->at += extra + (far & 15) + more;
+        if (input) {
+            uint32_t base = number < 4 ? number : (2 + (number & 1)) << more;
+            size_t distance = 1 + base + (size_t)(bits & (((uint64_t)1 << more) - 1));
+            if (distance > place || memcmp(input + place, input + place - distance, length) != 0) return 0;
+        }
         place += length;
     }
     return 0;
 }
 
-/* Whether a block that begins at the bit can be the last: it ends where the stream does. */
-static int can_be_last(const reader *stream, uint64_t at, size_t input_count, block *b, uint64_t *end) {
+/* Whether a block that begins at the bit is the last: it ends where the stream does, and says how the input ends. */
+static int is_last_block(const reader *stream, uint64_t at, const uint8_t *input, size_t count, block *b, uint64_t *end) {
     reader r = {stream->bytes, at, stream->end};
+    if (!read_header(&r, b)) return 0;
+    reader again = r;
     size_t said = 0;
-    if (!read_header(&r, b) || !read_symbols(&r, b, input_count, &said)) return 0;
+    if (!read_symbols(&r, b, NULL, count, &said) || said < LEAST_BYTES || stream->end - r.at >= 8) return 0;
+    size_t place = count - said;
     *end = r.at;
-    return said >= LEAST_BYTES && stream->end - r.at < 8;
+    return read_symbols(&again, b, input, count, &place) && place == count;
 }
 
 /* The sums of 2^(7 - length) of four lengths of three bits; at most the 19 lengths of a header have to fill 2^7. */
@@ -221,11 +233,21 @@ static unsigned fill_of(uint64_t lengths) {
     return sum;
 }
 
+/* Whether the last block can be a stored one: two bytes of length, their complement, and so many bytes up to the end. */
+static int can_end_stored(const reader *stream) {
+    size_t count = (size_t)(stream->end >> 3);
+    for (size_t length = 0; length <= 0xFFFF && length + 4 <= count; length++) {
+        const uint8_t *at = stream->bytes + count - length - 4;
+        if ((at[0] | (size_t)at[1] << 8) == length && (at[0] ^ at[2]) == 0xFF && (at[1] ^ at[3]) == 0xFF) return 1;
+    }
+    return 0;
+}
+
 /* Searches the header of the last block from the end. */
-static int search(const reader *stream, size_t input_count, block *b, uint64_t *start, uint64_t *end) {
+static int search(const reader *stream, const uint8_t *input, size_t count, block *b, uint64_t *start, uint64_t *end) {
     uint16_t fills[1 << 12];
     size_t bytes = (size_t)(stream->end >> 3), nearest = bytes > FARTHEST ? bytes - FARTHEST : 0;
-    if (bytes < 64) return 0;
+    if (bytes < 64 || can_end_stored(stream)) return 0;
     for (unsigned i = 0; i < 1 << 12; i++) fills[i] = (uint16_t)fill_of(i);
     for (size_t first = bytes - 16; first > nearest; first--) {
         reader r = {stream->bytes, (uint64_t)first << 3, stream->end};
@@ -243,7 +265,7 @@ static int search(const reader *stream, size_t input_count, block *b, uint64_t *
             /* The 57th bit is missing: it is looked at with the rest. */
             if (lengths < 57 ? fill != 128 : fill > 255) continue;
             r.at -= 17;
-            if (can_be_last(stream, r.at, input_count, b, end)) {
+            if (is_last_block(stream, r.at, input, count, b, end)) {
                 *start = r.at;
                 return 1;
             }
@@ -253,7 +275,7 @@ static int search(const reader *stream, size_t input_count, block *b, uint64_t *
 }
 
 /* Goes from block to block. */
-static int walk(const reader *stream, size_t input_count, block *b, uint64_t *start, uint64_t *end) {
+static int walk(const reader *stream, size_t count, block *b, uint64_t *start, uint64_t *end) {
     reader r = *stream;
     size_t said = 0;
     for (;;) {
@@ -264,19 +286,22 @@ static int walk(const reader *stream, size_t input_count, block *b, uint64_t *st
             if (r.end - r.at < 32) return 0;
             uint64_t length = take(&r, 16);
             r.at += 16 + 8 * length;
-            if (length > input_count - said || r.at > r.end) return 0;
+            if (length > count - said || r.at > r.end) return 0;
             said += length;
-        } else if (!read_symbols(&r, b, input_count, &said)) {
+        } else if (!read_symbols(&r, b, NULL, count, &said)) {
             return 0;
         }
         if (b->is_last) break;
     }
     *end = r.at;
-    return said == input_count && r.end - r.at < 8;
+    return said == count && r.end - r.at < 8;
 }
 
-/* Takes the mark off the block between the two bits, and ends the stream behind it with an empty stored block. */
-static size_t end_behind(uint8_t *stream, size_t count, uint64_t start, uint64_t end) {
+size_t png_join(uint8_t *stream, size_t count, const uint8_t *input, size_t input_count) {
+    reader   all = {stream, 0, (uint64_t)count << 3};
+    block    b;
+    uint64_t start = 0, end = 0;
+    if (!search(&all, input, input_count, &b, &start, &end) && !walk(&all, input_count, &b, &start, &end)) return 0;
     stream[start >> 3] &= (uint8_t)~(1u << (start & 7));
     /* Three bits for an empty stored block, zeros up to the next byte, its length and the complement of that. */
     size_t used = (size_t)((end + 3 + 7) >> 3);
@@ -284,18 +309,4 @@ static size_t end_behind(uint8_t *stream, size_t count, uint64_t start, uint64_t
     if (used > count) stream[count] = 0;
     memcpy(stream + used, empty, sizeof empty);
     return used + sizeof empty;
-}
-
-size_t png_join(uint8_t *stream, size_t count, size_t input_count) {
-    reader   all = {stream, 0, (uint64_t)count << 3};
-    block    b;
-    uint64_t start = 0, end = 0;
-    return search(&all, input_count, &b, &start, &end) ? end_behind(stream, count, start, end) : 0;
-}
-
-size_t png_join_surely(uint8_t *stream, size_t count, size_t input_count) {
-    reader   all = {stream, 0, (uint64_t)count << 3};
-    block    b;
-    uint64_t start = 0, end = 0;
-    return walk(&all, input_count, &b, &start, &end) ? end_behind(stream, count, start, end) : 0;
 }
