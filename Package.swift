@@ -103,6 +103,8 @@ let package = Package(
         .library(name: "ImageLoading", targets: ["ImageLoading", "CoderHost", "ImageModel", "ImageProcessing"]),
         .library(name: "CoderPluginKit", targets: ["CoderPluginKit", "ImageModel"]),
         .plugin(name: "EmbedManifest", targets: ["EmbedManifest"]),
+        // The example plugin of DocC's page "Abilities". Not named libcoder-…, so no host finds it in the build folder.
+        .library(name: "example-mosaic", type: .dynamic, targets: ["ExampleMosaic"]),
     ] + rooms.map(\.product),
     dependencies: [
         // for ImageLoading alone
@@ -187,6 +189,9 @@ let package = Package(
             name: "TestSupport", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
             path: "Tests/TestSupport",
             swiftSettings: strict),
+        .target(
+            name: "ExampleMosaic", dependencies: ["CoderPluginKit", "CCoderPlugin"], path: "Tests/Examples/Mosaic",
+            exclude: ["manifest.json"], swiftSettings: lean, linkerSettings: pluginLinkage, plugins: ["EmbedManifest"]),
         // what takes bytes from strangers, the program that feeds it with damaged ones, and a short run of both
         .target(
             name: "FuzzTargets", dependencies: ["CoderHost", "ImageModel", "ImageProcessing"],
