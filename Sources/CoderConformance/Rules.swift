@@ -109,7 +109,8 @@ extension Rule {
         "cpi/decoder.h", "Decodes the current frame into request->surface, which has an offered format.")
     static let failedOpen = Rule(
         "cpi/decoder.h", "An open that fails has freed everything; the host ignores *decoder then.")
-    static let region = Rule("cpi/decoder.h", "Any rectangle inside the frame with CPI_CODER_REGION.")
+    static let region = Rule(
+        "cpi/decoder.h", "Any rectangle inside the frame with CPI_CODER_REGION; its pixels are those of the whole.")
     static let dirty = Rule("cpi/decoder.h", "Reports which part of the surface the last decode changed.")
     static let decoderGet = Rule("cpi/decoder.h", "NULL for every id it does not know; a table stays")
     static let options = Rule(

@@ -8,7 +8,7 @@ enum Specimen {
         Blob(kind: CPI_BLOB_TEXT, key: "Comment", bytes: Array("A line of text, with ünïcode.".utf8)),
     ]
 
-    /// Streams to pack: the smallest files of two formats, one pixel each.
+    /// Streams to pack: small files of three formats, one pixel each.
     static let streams: [(format: String, bytes: [UInt8])] = [
         (
             "gif",
@@ -27,6 +27,10 @@ enum Specimen {
                 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 255, 196, 0, 20, 16, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255,
                 218, 0, 8, 1, 1, 0, 0, 63, 0, 63, 191, 255, 217,
             ]
+        ),
+        (
+            "pam",
+            Array("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n".utf8) + [9, 8, 7]
         ),
     ]
 

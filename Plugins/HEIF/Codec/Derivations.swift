@@ -180,7 +180,8 @@ final class Derivations {
 
     /// The canvas of a grid is left to who wants all of it: its tiles are decoded one by one.
     private func checkWhole(_ size: PixelSize, of id: UInt32) throws(CoderError) {
-        if table.items[id]?.type != "grid" { try check(size) }
+        let hasTiles = table.items[id]?.type == "grid" && table.targets("dimg", from: id).count > 1
+        if !hasTiles { try check(size) }
     }
 
     private func checkConfiguration(of id: UInt32) throws(CoderError) {

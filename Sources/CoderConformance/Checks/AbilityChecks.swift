@@ -229,38 +229,47 @@ enum AbilityChecks {
         for coder in subject.coders where coder.transcodes {
             workshop.board.coder = coder.id
             let own = workshop.samples.filter { $0.coder == coder.id }.map(\.bytes)
-            let formats: [String] = Specimen.streams.map(\.format) + ["any"]
-            for format in formats {
-                for stream in Specimen.streams.map(\.bytes) + own {
-                    guard let packed = subject.transcode(coder, stream, CPI_TRANSCODE_PACK, format) else {
-                        throw .fault(
-                            "\(coder.id) has CPI_CODER_TRANSCODE and no table for it", .roles,
-                            try: "answer the table from cpi_plugin.get")
-                    }
-                    try judgeStatus(coder, packed.answer)
-                    guard packed.answer.status == CPI_OK else { continue }
+            for format in workshop.manifest(of: coder.id)?.transcodes.map(\.id) ?? [] {
+                for stream in Specimen.streams.filter({ $0.format == format }).map(\.bytes) {
+                    try judgePacking(subject, coder, stream, format)
                     judged += 1
-                    let back = subject.transcode(coder, packed.bytes, CPI_TRANSCODE_UNPACK, format)
-                    if back?.answer.status != CPI_OK || back?.bytes != stream {
-                        throw .fault(
-                            "\(coder.id) packs \(stream.count) bytes of \(format) and gives back "
-                                + (back?.answer.status == CPI_OK
-                                    ? "\(back?.bytes.count ?? 0) other bytes" : back?.answer.text ?? "nothing"),
-                            .transcode, try: "compare the streams before packing ends, and refuse what differs")
-                    }
                 }
-                for bytes in own {
-                    guard let back = subject.transcode(coder, bytes, CPI_TRANSCODE_UNPACK, format) else { continue }
-                    try judgeStatus(coder, back.answer)
-                    if back.answer.status == CPI_OK {
-                        throw .fault(
-                            "\(coder.id) gives \(back.bytes.count) bytes of \(format) from a file that it did not pack",
-                            .transcodeAnswer, try: "answer CPI_REFUSED")
-                    }
-                }
+                for bytes in own { try judgeUnpacking(subject, coder, bytes, format) }
             }
         }
         if judged == 0 { throw .skip("no coder packs a stream that the kit has") }
+    }
+
+    private static func judgePacking(
+        _ subject: Subject, _ coder: Subject.Coder, _ stream: [UInt8], _ format: String
+    ) throws(Stop) {
+        guard let packed = subject.transcode(coder, stream, CPI_TRANSCODE_PACK, format) else {
+            throw .fault(
+                "\(coder.id) has CPI_CODER_TRANSCODE and no table for it", .roles,
+                try: "answer the table from cpi_plugin.get")
+        }
+        try judgeStatus(coder, packed.answer)
+        guard packed.answer.status == CPI_OK else { return }
+        let back = subject.transcode(coder, packed.bytes, CPI_TRANSCODE_UNPACK, format)
+        if back?.answer.status != CPI_OK || back?.bytes != stream {
+            throw .fault(
+                "\(coder.id) packs \(stream.count) bytes of \(format) and gives back "
+                    + (back?.answer.status == CPI_OK
+                        ? "\(back?.bytes.count ?? 0) other bytes" : back?.answer.text ?? "nothing"),
+                .transcode, try: "compare the streams before packing ends, and refuse what differs")
+        }
+    }
+
+    private static func judgeUnpacking(
+        _ subject: Subject, _ coder: Subject.Coder, _ bytes: [UInt8], _ format: String
+    ) throws(Stop) {
+        guard let back = subject.transcode(coder, bytes, CPI_TRANSCODE_UNPACK, format) else { return }
+        try judgeStatus(coder, back.answer)
+        if back.answer.status == CPI_OK {
+            throw .fault(
+                "\(coder.id) gives \(back.bytes.count) bytes of \(format) from a file that it did not pack",
+                .transcodeAnswer, try: "answer CPI_REFUSED")
+        }
     }
 
     // MARK: Files

@@ -190,10 +190,7 @@ enum ContractChecks {
                 let answer = session.decode(surface, region: rect)
                 if answer.status == CPI_REFUSED { continue }
                 let part = Surface.part(frame.pixels, info.native, Int(width), (Int(x), Int(y), Int(w), Int(h)))
-                // Filters across the edge of a region differ a little where the data has a loss.
-                let patience = info.flags & CPI_IMAGE_LOSSY == 0 ? 0 : 24
-                let isSame = zip(surface.pixels, part).allSatisfy { abs(Int($0) - Int($1)) <= patience }
-                if answer.status != CPI_OK || !isSame {
+                if answer.status != CPI_OK || surface.pixels != part {
                     throw .fault(
                         "\(coder.id): the region of \(w) x \(h) at \(x), \(y) "
                             + (answer.status == CPI_OK ? "has other pixels than the whole" : "failed: \(answer.text)"),

@@ -128,7 +128,7 @@ final class WorkerProcess {
     }
 
     /// Lets the zygote fork once more.
-    func permitFork() { unsafe _ = driver_send(guardian, UInt16(ISO_PERMIT), 0, 9, [], 0, [], 0) }
+    func permitFork() { unsafe _ = driver_send(guardian, UInt16(ISO_PERMIT), 0, 9, [UInt8](), 0, [], 0) }
 
     /// The system call behind the seal that everything was ended for; nil when the guardian ended without such a word.
     func violationBehindTheSeal() throws -> Int32? {

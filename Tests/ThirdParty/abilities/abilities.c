@@ -297,7 +297,7 @@ static cpi_status transcode(const cpi_coder *coder, const cpi_services *services
                             const cpi_source *source, const cpi_sink *sink, cpi_error *error) {
     (void)coder, (void)services, (void)limits, (void)options;
     static const uint8_t mark[4] = {'F', 'R', 'M', 'P'};
-    if (strcmp(format, "any") != 0 && strcmp(format, "pam") != 0) return say(error, CPI_REFUSED, "it packs PAM only");
+    if (strcmp(format, "pam") != 0) return say(error, CPI_REFUSED, "it packs PAM only");
     if (direction == CPI_TRANSCODE_PACK) {
         cpi_status status = sink->write(sink->ctx, mark, sizeof mark);
         return status != CPI_OK ? status : copy(source, 0, source->length, 0x5A, sink);

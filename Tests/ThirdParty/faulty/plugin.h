@@ -27,7 +27,7 @@
 #define MORE_ROLES     CPI_CODER_REWRITE
 #endif
 #ifdef TRANSCODES
-#define MANIFEST_ROLES ", \"transcode\""
+#define MANIFEST_ROLES ", \"transcode\"], \"transcodes\": [\"pam\""
 #define MORE_ROLES     CPI_CODER_TRANSCODE
 #endif
 #ifndef MANIFEST_ROLES
@@ -692,15 +692,15 @@ static const cpi_rewrite_api rewrite_api = {{sizeof rewrite_api, 1, CPI_EXT_REWR
 #define EXTENSION(id) (strcmp(id, CPI_EXT_REWRITE) == 0 ? &rewrite_api : NULL)
 #endif
 
-#ifdef TRANSCODES /* an image of no use whose pixels are the bytes that were packed: "flt!" | 0 0 | 0 1 | 3 | "any" | bytes */
+#ifdef TRANSCODES /* an image of no use whose pixels are the bytes that were packed: "flt!" | 0 0 | 0 1 | 3 | "pam" | bytes */
 static uint8_t masked(uint8_t value, uint64_t at) { return (void)at, value ^ 0x5A; }
 
 static cpi_status transcode(const cpi_coder *coder, const cpi_services *services, const cpi_limits *limits,
                             const cpi_options *options, uint32_t direction, const char *format,
                             const cpi_source *source, const cpi_sink *sink, cpi_error *error) {
-    static const uint8_t mark[12] = {'f', 'l', 't', '!', 0, 0, 0, 1, 3, 'a', 'n', 'y'};
+    static const uint8_t mark[12] = {'f', 'l', 't', '!', 0, 0, 0, 1, 3, 'p', 'a', 'm'};
     (void)coder, (void)limits, (void)options;
-    if (strcmp(format, "any") != 0) return fail(NULL, error, CPI_REFUSED, "it packs the format any");
+    if (strcmp(format, "pam") != 0) return fail(NULL, error, CPI_REFUSED, "it packs PAM only");
     if (direction == CPI_TRANSCODE_PACK) {
         cpi_status status = sink->write(sink->ctx, mark, sizeof mark);
         if (status != CPI_OK) return fail(NULL, error, status, "the output cannot be written");

@@ -59,9 +59,9 @@ typedef struct cpi_decode_request {
     uint32_t           flags;   /* CPI_DECODE_...                                                                  */
     const cpi_surface *surface; /* the target; its size is that of `region`, else of `scaled`, else of the frame   */
     cpi_rect           region;  /* part of the frame, in pixels of the scaled frame; all zero = the whole frame.
-                                   Any rectangle inside the frame with CPI_CODER_REGION. Bands with
-                                   CPI_IMAGE_ROWS: whole rows, each band begins where the last one ended, the
-                                   first one at row 0; a band at row 0 starts anew                                 */
+                                   Any rectangle inside the frame with CPI_CODER_REGION; its pixels are those of
+                                   the whole. Bands with CPI_IMAGE_ROWS: whole rows, each band begins where the last
+                                   one ended, the first one at row 0; a band at row 0 starts anew                  */
     uint32_t           scaled_width;  /* as answered by scaled_size; 0 = full size                                 */
     uint32_t           scaled_height;
 } cpi_decode_request;
