@@ -35,7 +35,8 @@ public protocol ImageDecoder: AnyObject, SendableMetatype {
 
     /// Returns the smallest size that this decoder itself scales to and that is not below `wanted`; the full size if none.
     ///
-    /// With `ImageInfo.isScalable` it is `wanted`, also above the full size.
+    /// With `ImageInfo.isScalable` it is `wanted`, also above the full size. Else `wanted` is about twice the size that is
+    /// shown, because the host resamples the rest.
     ///
     /// The corresponding C function is `cpi_decoder_api.scaled_size`.
     func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize
@@ -86,6 +87,8 @@ public protocol ItemDecoder: ImageDecoder {
 
     /// Makes item `index` the image that every later call concerns, as if its header had just been read.
     ///
+    /// `readHeader` is not called again: the facts are those of ``item(at:)``.
+    ///
     /// - Throws: `.refused` where it cannot be decoded; the decoder stays at the item before.
     ///
     /// The corresponding C function is `cpi_items_api.select`.
@@ -111,8 +114,8 @@ public protocol ThumbnailDecoder: ImageDecoder {
 public struct DecodeRequest: Sendable, Hashable {
     /// A part of the frame, in pixels of the scaled frame; nil for all of it.
     ///
-    /// Any rectangle inside the frame for coders with the role `.region`, which may throw `.refused`. Bands where `ImageInfo.decodesRows` says so: whole rows, each
-    /// band beginning where the last one ended, the first one at 0.
+    /// Any rectangle inside the frame for coders with the role `.region`, which may throw `.refused`. Bands where
+    /// `ImageInfo.decodesRows` says so: whole rows, each band beginning where the last one ended, the first one at 0.
     public var region: PixelRect?
     /// The size to scale to, as answered by `scaledSize`; nil for the full size.
     public var scaledSize: PixelSize?

@@ -47,23 +47,34 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     public var size: PixelSize { PixelSize(width, height) }
     public var isEmpty: Bool { width <= 0 || height <= 0 }
 
+    /// The first column right of the rectangle.
+    private var right: Int { Self.sum(x, width) }
+    /// The first row below the rectangle.
+    private var bottom: Int { Self.sum(y, height) }
+
+    /// Callers may pass any rectangle: what is beyond an `Int` ends at its largest.
+    private static func sum(_ start: Int, _ length: Int) -> Int {
+        let (end, overflow) = start.addingReportingOverflow(length)
+        return overflow ? (length < 0 ? .min : .max) : end
+    }
+
     /// The part that both rectangles cover; empty when there is none.
-    ///
-    /// Coordinates come from files: they are at most 32 bits wide, so no sum here can overflow.
     public func intersection(_ other: PixelRect) -> PixelRect {
         let left = max(x, other.x)
         let top = max(y, other.y)
-        let right = min(x + width, other.x + other.width)
-        let bottom = min(y + height, other.y + other.height)
-        return PixelRect(x: left, y: top, width: max(0, right - left), height: max(0, bottom - top))
+        let width = min(right, other.right).subtractingReportingOverflow(left)
+        let height = min(bottom, other.bottom).subtractingReportingOverflow(top)
+        return PixelRect(
+            x: left, y: top, width: width.overflow ? 0 : max(0, width.partialValue),
+            height: height.overflow ? 0 : max(0, height.partialValue))
     }
 
     /// The rows that it covers.
-    public var rows: Range<Int> { y..<y + max(0, height) }
+    public var rows: Range<Int> { y..<max(y, bottom) }
 
     /// Whether `other` lies inside.
     public func contains(_ other: PixelRect) -> Bool {
-        other.x >= x && other.y >= y && other.x + other.width <= x + width && other.y + other.height <= y + height
+        other.x >= x && other.y >= y && other.right <= right && other.bottom <= bottom
     }
 
     public var description: String { "\(width)x\(height)+\(x)+\(y)" }

@@ -74,7 +74,7 @@ public struct RGBAColor: Sendable, Hashable {
 public enum RegionCost: UInt32, Sendable, Hashable, CaseIterable {
     /// As much as the whole image.
     case whole = 0
-    /// Rows above the part are parsed, but not reconstructed; rows below are not read.
+    /// Rows above the part are parsed, but not reconstructed; rows below are not read. The cost grows with the lower edge.
     case above = 1
     /// Only the tiles that the part touches.
     case tiles = 2

@@ -111,12 +111,12 @@ struct Item {
     }
 
     func decode(
-        _ surface: Surface, flags: UInt32 = 0, region: cpi_rect = cpi_rect(), reduced: (UInt32, UInt32) = (0, 0)
+        _ surface: Surface, flags: UInt32 = 0, region: cpi_rect = cpi_rect(), scaled: (UInt32, UInt32) = (0, 0)
     ) -> Answer {
         let request = unsafe Lent(
             cpi_decode_request(
-                size: 0, flags: flags, surface: surface.pointer, region: region, scaled_width: reduced.0,
-                scaled_height: reduced.1), shape)
+                size: 0, flags: flags, surface: surface.pointer, region: region, scaled_width: scaled.0,
+                scaled_height: scaled.1), shape)
         return unsafe run("decode") { handle, error in
             unsafe api.decode(handle, UnsafePointer(request.pointer), error)
         }

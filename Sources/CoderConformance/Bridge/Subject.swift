@@ -21,7 +21,7 @@ import ImageModel
         var servesRegions: Bool { roles & CPI_CODER_REGION != 0 }
         var rewrites: Bool { roles & CPI_CODER_REWRITE != 0 }
         var transcodes: Bool { roles & CPI_CODER_TRANSCODE != 0 }
-        var reduces: Bool { roles & CPI_CODER_SCALE != 0 }
+        var scales: Bool { roles & CPI_CODER_SCALE != 0 }
         var hasBlobs: Bool { decoder.map { unsafe $0.blob != nil } ?? false }
     }
 

@@ -129,7 +129,7 @@ enum ContractChecks {
                 guard let session = workshop.session(coder, bytes) else { return }
                 if scaled.0 > 0, let (answer, _, _) = session.scaledSize(1, 1), answer.status == CPI_OK { continue }
                 let refused = session.decode(
-                    Surface(info.native, width: 1, height: 1), region: region, reduced: scaled)
+                    Surface(info.native, width: 1, height: 1), region: region, scaled: scaled)
                 if refused.isFailure {
                     throw .fault(
                         "\(coder.id), asked for \(name) of 1 x 1: \(refused.text)", .refused,

@@ -3,7 +3,7 @@ import CCoderPlugin
 /// Facts, order and skipping of frames.
 enum FramesChecks {
     static let first = [facts]
-    static let all = [skipping, again, order, reduced]
+    static let all = [skipping, again, order, scaled]
     private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts"]
 
     static let facts = Check(
@@ -210,10 +210,10 @@ enum FramesChecks {
         }
     }
 
-    static let reduced = Check(
-        "frames.reduced", "sizes that the decoder reduces to are as promised", needs: needs
+    static let scaled = Check(
+        "frames.scaled", "sizes that the decoder scales to are as promised", needs: needs
     ) { workshop throws(Stop) in
-        try workshop.eachPicture([.large, .given, .small], where: \.reduces, otherwise: "no coder has the role reduce")
+        try workshop.eachPicture([.large, .given, .small], where: \.scales, otherwise: "no coder has the role scale")
         {
             coder, bytes throws(Stop) in
             for divisor in [1, 2, 3, 7, 1000] as [UInt32] {
@@ -225,23 +225,23 @@ enum FramesChecks {
                 let (_, info) = session.readHeader()
                 let wanted = (max(1, info.width / divisor), max(1, info.height / divisor))
                 guard let (answer, width, height) = session.scaledSize(wanted.0, wanted.1) else {
-                    throw .fault("\(coder.id) has the role reduce and no scaled_size", .roles, try: "fill the table")
+                    throw .fault("\(coder.id) has the role scale and no scaled_size", .roles, try: "fill the table")
                 }
                 if answer.isFailure || width < wanted.0 || height < wanted.1 || width > info.width
                     || height > info.height
                 {
                     throw .fault(
-                        "\(coder.id) reduces \(info.width) x \(info.height) to \(width) x \(height), "
+                        "\(coder.id) scales \(info.width) x \(info.height) to \(width) x \(height), "
                             + "where at least \(wanted.0) x \(wanted.1) was wanted", .decode,
                         try: "answer a size between the wanted one and the full one")
                 }
                 _ = session.nextFrame()
                 let surface = Surface(info.native, width: Int(width), height: Int(height))
                 let isFull = width == info.width && height == info.height
-                let done = session.decode(surface, reduced: isFull ? (0, 0) : (width, height))
+                let done = session.decode(surface, scaled: isFull ? (0, 0) : (width, height))
                 if done.status != CPI_OK || surface.strayWrite != nil {
                     throw .fault(
-                        "\(coder.id), reduced to \(width) x \(height): \(done.text)", .decode,
+                        "\(coder.id), scaled to \(width) x \(height): \(done.text)", .decode,
                         try: "fill a surface of the size that scaled_size answered")
                 }
             }

@@ -132,7 +132,7 @@ final class ImportedDecoder: FrameDecoder {
             return size
         }
         guard !size.isEmpty, size.width <= full.width, size.height <= full.height else {
-            throw fault("the plugin reduces \(full) to \(size)")
+            throw fault("the plugin scales \(full) to \(size)")
         }
         return size
     }

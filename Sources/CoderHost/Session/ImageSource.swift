@@ -21,6 +21,8 @@ public final class ImageSource: Sendable {
     }
 
     /// The whole content of bytes in memory.
+    ///
+    /// - Parameter name: shown in errors; its ending names the format of bytes without a signature.
     public init(_ bytes: [UInt8], name: String = "bytes", origin: Origin = .memory) {
         self.name = name
         self.origin = origin
