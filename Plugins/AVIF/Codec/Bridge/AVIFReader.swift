@@ -17,10 +17,9 @@ internal import ImageModel
 
     /// - Parameters:
     ///   - metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
-    ///   - thumbnail: the item to decode instead of the image.
+    ///   - prefix: boxes in front of those of the file, which stand for them.
     init(
-        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false,
-        thumbnail: ThumbnailPlace? = nil
+        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false, prefix: [UInt8] = []
     ) throws(CoderError) {
         source = session.source
         poll = CancellationPoll(session.host)
@@ -29,8 +28,8 @@ internal import ImageModel
             UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0,
             poll.callback, poll.context, &decoder, &error)
         if code != 0 { throw failure(error) }
-        for change in thumbnail?.changes ?? [] {
-            unsafe avif_shim_pretend(decoder, UInt64(change.place), change.bytes, UInt64(change.bytes.count))
+        if !prefix.isEmpty, unsafe avif_shim_prefix(decoder, prefix, UInt64(prefix.count)) != 0 {
+            throw CoderError(.outOfMemory, "there is not enough memory")
         }
     }
 
@@ -45,21 +44,26 @@ internal import ImageModel
         return facts
     }
 
-    /// Begins anew, with streams of at most so many pixels.
+    /// Has larger images and streams refused, from the next `parse` or `restart` on.
     ///
     /// - Parameter memory: bytes that decoding takes.
-    func restart(maxPixels: Int, memory: Int) throws(CoderError) {
+    func limit(maxPixels: Int, memory: Int) {
         // Blocks of 128 pixels are larger than small tiles, and a frame with film grain is there twice.
         imageMemory = 2 * memory
+        unsafe avif_shim_limit(decoder, UInt32(clamping: maxPixels))
+    }
+
+    /// Begins anew.
+    func restart() throws(CoderError) {
         feed()
         var error = avif_shim_error()
-        if unsafe avif_shim_restart(decoder, UInt32(clamping: maxPixels), &error) != 0 { throw failure(error) }
+        if unsafe avif_shim_restart(decoder, &error) != 0 { throw failure(error) }
     }
 
     func isKey(_ frame: Int) -> Bool { unsafe avif_shim_is_key(decoder, UInt32(frame)) != 0 }
     func nearestKey(_ frame: Int) -> Int { unsafe Int(avif_shim_nearest_key(decoder, UInt32(frame))) }
 
-    /// Where the bytes end that decoding this frame needs.
+    /// Where the bytes of the file end that decoding this frame needs.
     func end(of frame: Int) throws(CoderError) -> Int {
         var end: UInt64 = 0
         let code = unsafe avif_shim_end(decoder, UInt32(frame), &end)
@@ -76,21 +80,11 @@ internal import ImageModel
         return facts
     }
 
-    var knowsColors: Bool { unsafe avif_shim_knows_colors(decoder) != 0 }
+    /// The samples of the decoded frame.
+    var planes: AVIFPlanes { unsafe AVIFPlanes(avif_shim_decoded(decoder), of: self) }
 
-    /// Converts stored rows of the decoded frame to where they belong; every range but the first begins at an odd row.
-    func convert(
-        _ rows: Range<Int>, _ part: PixelRect, turns: UInt8, mirror: UInt8, into surface: borrowing Surface
-    ) throws(CoderError) {
-        var layout = avif_shim_layout(
-            channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits), turns: turns, mirror: mirror,
-            x: UInt32(part.x), y: UInt32(part.y), width: UInt32(part.width), height: UInt32(part.height))
-        let code = unsafe avif_shim_convert(
-            decoder, UInt32(rows.lowerBound), UInt32(rows.upperBound), &layout,
-            surface.baseAddress.assumingMemoryBound(to: UInt8.self), UInt64(surface.stride))
-        if code == avif_shim_memory { throw CoderError(.outOfMemory, "there is not enough memory") }
-        if code != 0 { throw .corrupt("the decoded frame is another than the file says") }
-    }
+    /// The decoder of libavif, for the canvas.
+    @unsafe var handle: OpaquePointer? { unsafe decoder }
 
     /// Copies a blob out, if there is one.
     func blob(_ kind: MetadataBlob.Kind, limit: Int) throws(CoderError) -> [UInt8]? {
