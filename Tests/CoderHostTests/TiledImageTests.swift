@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-/// Tiled images of the HEIF plugin, in this process and in a worker.
+/// Tiled images of the HEIF and AVIF plugins, in this process and in a worker.
 @Suite(.timeLimit(.minutes(40))) struct `A tiled image` {
     private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
 
@@ -27,7 +27,28 @@ import Testing
         #expect(PixelDigest.of(image.pixels) == digest)
     }
 
-    @Test(arguments: policies.indices, ["heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic"])
+    /// As avifdec decodes them: Fixtures/avif/recipes.txt.
+    private static let digests = [
+        "avif/grid-420.avif": "0d6a4d8780b0fb6a0fd9eda67584a446e8fddf6711faf9969e83322367621b0b",
+        "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif":
+            "9bb1ac148edfaaf85e0035b693f54e51ece58e88286439741edca025f1fe6d87",
+    ]
+
+    @Test(arguments: policies.indices, digests.keys.sorted())
+    func `of AVIF has the same pixels with any number of threads`(policy: Int, path: String) throws {
+        for threads in [1, 2, 3, 7] {
+            let image = try host(policy, threads: threads).manager.decode(try source(path), DecodeOptions())
+            #expect(image.coder == "org.coderhost.avif")
+            #expect(PixelDigest.of(image.pixels) == Self.digests[path], "\(threads)")
+        }
+    }
+
+    @Test(
+        arguments: policies.indices,
+        [
+            "heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic", "avif/grid-420.avif",
+            "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif",
+        ])
     func `gives a region the pixels of the whole`(policy: Int, path: String) throws {
         let host = host(policy, threads: 2)
         let whole = try host.manager.decode(try source(path), DecodeOptions()).pixels
@@ -41,6 +62,15 @@ import Testing
                     #expect(part.pixel(x, y) == whole.pixel(region.x + x, region.y + y))
                 }
             }
+        }
+    }
+
+    @Test(arguments: policies.indices) func `is not the only one: the alpha channel of an AVIF decodes`(policy: Int) throws {
+        try host(policy).manager.withSession(try source("avif/alpha.avif")) { session throws(CoderError) in
+            let found = try session.items().compactMap { $0.facts }
+            #expect(found.map(\.role) == [.primary, .auxiliary] && found.map(\.owner) == [nil, 0])
+            try session.select(item: 1)
+            #expect(try session.decodeImage().format == .gray8)
         }
     }
 
