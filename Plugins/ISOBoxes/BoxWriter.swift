@@ -5,8 +5,12 @@ package struct BoxWriter {
     package init() {}
 
     package mutating func u16(_ value: UInt16) { bytes += [UInt8(value >> 8), UInt8(value & 0xFF)] }
-    package mutating func u32(_ value: UInt32) { for shift in [24, 16, 8, 0] { bytes.append(UInt8(value >> shift & 0xFF)) } }
-    package mutating func u64(_ value: Int) { for half in [value >> 32, value] { u32(UInt32(truncatingIfNeeded: half)) } }
+    package mutating func u32(_ value: UInt32) {
+        for shift in [24, 16, 8, 0] { bytes.append(UInt8(value >> shift & 0xFF)) }
+    }
+    package mutating func u64(_ value: Int) {
+        for half in [value >> 32, value] { u32(UInt32(truncatingIfNeeded: half)) }
+    }
     package mutating func code(_ code: FourCC) { u32(code.value) }
     package mutating func text(_ text: String) { bytes += Array(text.utf8) + [0] }
 

@@ -65,7 +65,9 @@ import Testing
         }
     }
 
-    @Test(arguments: policies.indices) func `is not the only one: the alpha channel of an AVIF decodes`(policy: Int) throws {
+    @Test(arguments: policies.indices) func `is not the only one: the alpha channel of an AVIF decodes`(policy: Int)
+        throws
+    {
         try host(policy).manager.withSession(try source("avif/alpha.avif")) { session throws(CoderError) in
             let found = try session.items().compactMap { $0.facts }
             #expect(found.map(\.role) == [.primary, .auxiliary] && found.map(\.owner) == [nil, 0])

@@ -89,7 +89,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
     /// The primary image, where libavif refuses the file for another item.
     private func primaryAlone(_ error: CoderError, _ isSequence: Bool) -> File? {
         guard error.code == .corrupt, !isSequence, let boxes = ItemBoxes(session), boxes.images.count > 1,
-            let image = try? OpenedImage(boxes.images[0].id, in: boxes, session)
+            let image = try? OpenedImage(boxes.images[0].id, in: boxes, session, threads: threads)
         else { return nil }
         session.host.warn("another image of the file is damaged: \(error.message)")
         return File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
@@ -176,7 +176,7 @@ public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
         if let further, further.index == index { return (further.image, further.info) }
         do throws(CoderError) {
             try session.host.checkCancellation()
-            let image = try OpenedImage(boxes.images[index].id, in: boxes, session)
+            let image = try OpenedImage(boxes.images[index].id, in: boxes, session, threads: threads)
             let info = info(of: image, nil, boxes, isFirst: false)
             further = (index, image, info)
             return (image, info)

@@ -2,12 +2,14 @@ internal import CoderPluginKit
 internal import ImageModel
 
 extension AVIFPlanes {
-    /// Pixels of a strip, at least: fewer are done before another thread has begun.
+    /// Pixels of a strip, at least.
     private static let leastPixels = 1 << 16
+    /// Pixels that are worth another thread: fewer are done before it has begun.
+    private static let parallelPixels = 1 << 19
     /// Strips between two reports of progress.
     private static let batch = 16
 
-    /// Converts a part of the planes, on the host's threads.
+    /// Converts a part of the planes; a large one on the host's threads.
     ///
     /// - Parameters:
     ///   - size: that of the planes.
@@ -17,13 +19,14 @@ extension AVIFPlanes {
         reports: Bool = true
     ) throws(CoderError) {
         let strips = Self.strips(part.rows, of: size)
+        func convert(_ index: Int) throws(CoderError) {
+            try self.convert(strips[index], part, turns: picture.turns, mirror: picture.mirror, into: target)
+        }
+        let isLarge = size.width * part.height >= Self.parallelPixels
         var first = 0
         while first < strips.count {
-            let count = min(Self.batch, strips.count - first)
-            try host.concurrently(count) { index, _ throws(CoderError) in
-                try convert(
-                    strips[first + index], part, turns: picture.turns, mirror: picture.mirror, into: target)
-            }
+            let count = isLarge ? min(Self.batch, strips.count - first) : 1
+            try host.concurrently(count) { index, _ throws(CoderError) in try convert(first + index) }
             first += count
             if reports { host.progress(strips[first - 1].upperBound, of: size.height) }
         }

@@ -39,9 +39,11 @@ final class OpenedImage {
     }
 
     /// Opens an item as if it were alone in the file.
-    convenience init(_ id: UInt32, in boxes: ItemBoxes, _ session: DecoderSession) throws(CoderError) {
+    convenience init(
+        _ id: UInt32, in boxes: ItemBoxes, _ session: DecoderSession, threads: Int
+    ) throws(CoderError) {
         let excerpt = try boxes.excerpt(of: id, from: session.source)
-        let reader = try AVIFReader(session, maxFrames: 1, threads: 1, prefix: excerpt)
+        let reader = try AVIFReader(session, maxFrames: 1, threads: threads, prefix: excerpt)
         let tiles = boxes.derivations.closure(of: id).count
         try self.init(reader, try reader.parse(), session, tiles: tiles, item: (id, boxes))
     }
