@@ -18,25 +18,33 @@ def plane(width, height, left, up, sample):
     return b"".join(sample(left + x, up + y).to_bytes(size, "little") for y in range(height) for x in range(width))
 
 
+def wave(place, height):
+    """Up to `height` and down again, without a jump."""
+    return abs(place % (2 * height) - height)
+
+
 def luma(x, y):
-    return unit * (40 + (x * 5 + y * 3) % 176)
+    return unit * (40 + wave(x * 3 + y * 2, 176))
 
 
 def blue(x, y):
-    return unit * (64 + (x * 7 + y * 5) % 128)
+    return unit * (64 + wave(x * 2 + y * 3, 128))
 
 
 def red(x, y):
-    return unit * (64 + (x * 3 + y * 11 + 90) % 128)
+    return unit * (64 + wave(x * 5 + y + 90, 128))
 
 
 def alpha(x, y):
-    return (x * 9 + y * 5) * unit % top
+    return wave((x * 3 + y * 2) * unit, top - 1)
 
 
 wide = side if kind == "444" else side // 2
 high = side // 2 if kind == "420" else side
-name = {"420": "420jpeg", "alpha": "mono"}.get(kind, kind) if bits == 8 else {"alpha": "mono"}.get(kind, kind + "p") + str(bits)
+if bits == 8:
+    name = {"420": "420jpeg", "alpha": "mono"}.get(kind, kind)
+else:
+    name = {"alpha": "mono"}.get(kind, kind + "p") + str(bits)
 for row in range(rows):
     for column in range(columns):
         out = b"YUV4MPEG2 W%d H%d F1:1 Ip A1:1 C%s XCOLORRANGE=%s\nFRAME\n" % (

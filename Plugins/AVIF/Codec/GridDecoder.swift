@@ -38,12 +38,14 @@ struct GridDecoder {
         let planes = canvas.planes
         guard planes.knowsColors else { throw .unsupported("a matrix of constant luminance or of ICtCp") }
         let fits = TileFlags(tiles.count)
+        let arrived = ArrivedBytes(session.source)
         var first = 0
         while first < tiles.count {
             let count = min(Self.batch, tiles.count - first)
             try session.host.concurrently(count) { index, _ throws(CoderError) in
                 let tile = tiles[first + index]
-                let reader = try AVIFReader(session, maxFrames: 1, threads: 1, prefix: prefixes[first + index])
+                let reader = try AVIFReader(
+                    session, maxFrames: 1, threads: 1, prefix: prefixes[first + index], arrived: arrived)
                 reader.limit(maxPixels: (tile.rect.size.area ?? 0) * 8 + 65_536, memory: memory(of: [tile]))
                 _ = try reader.parse()
                 let facts = try reader.decode(0)

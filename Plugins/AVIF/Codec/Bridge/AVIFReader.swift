@@ -8,6 +8,7 @@ internal import ImageModel
 @safe final class AVIFReader {
     private var decoder: OpaquePointer?
     private let source: ByteSource
+    private let arrived: ArrivedBytes?
     private let poll: CancellationPoll
     /// Bytes that libavif may take for images.
     private var imageMemory = 0
@@ -18,10 +19,13 @@ internal import ImageModel
     /// - Parameters:
     ///   - metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
     ///   - prefix: boxes in front of those of the file, which stand for them.
+    ///   - arrived: the bytes to read, on another thread than that of the session; else all that are there.
     init(
-        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false, prefix: [UInt8] = []
+        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false, prefix: [UInt8] = [],
+        arrived: ArrivedBytes? = nil
     ) throws(CoderError) {
         source = session.source
+        self.arrived = arrived
         poll = CancellationPoll(session.host)
         var error = avif_shim_error()
         let code = unsafe avif_shim_open(
@@ -98,17 +102,29 @@ internal import ImageModel
     }
 
     private func feed() {
-        // Asked in this order: the last bytes may arrive between the questions.
-        let isComplete = source.isComplete
-        let start = unsafe source.baseAddress
-        let count = source.available
-        unsafe avif_shim_feed(decoder, start, UInt64(count), isComplete ? 1 : 0)
+        let arrived = arrived ?? ArrivedBytes(source)
+        unsafe avif_shim_feed(decoder, arrived.start, UInt64(arrived.count), arrived.isComplete ? 1 : 0)
         // libavif copies items of several extents, ICC, Exif and XMP.
-        unsafe avif_shim_allow(decoder, UInt64(Self.baseMemory + 2 * count + imageMemory))
+        unsafe avif_shim_allow(decoder, UInt64(Self.baseMemory + 2 * arrived.count + imageMemory))
     }
 
     private func failure(_ error: avif_shim_error) -> CoderError {
         error.code == avif_shim_stopped ? poll.error ?? .avif(error) : .avif(error)
+    }
+}
+
+/// The bytes of a source that were there at one time.
+// Asking a source is for one thread at a time; the bytes may be read on several until the session ends.
+@safe struct ArrivedBytes {
+    let isComplete: Bool
+    let count: Int
+    @unsafe let start: UnsafePointer<UInt8>?
+
+    init(_ source: ByteSource) {
+        // Asked in this order: the last bytes may arrive between the questions.
+        isComplete = source.isComplete
+        count = source.available
+        unsafe start = source.baseAddress
     }
 }
 
