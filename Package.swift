@@ -41,8 +41,12 @@ let plainC: [LinkerSetting] =
 
 /// One room under Plugins/: a codec in Swift, a shim where it stands on a C library, and the plugin itself.
 ///
-/// - Parameter base: the room whose codec and shim it stands on, if any.
-func room(_ name: String, _ format: String, on base: String? = nil, libraries: [String] = []) -> (
+/// - Parameters:
+///   - base: the room whose codec and shim it stands on, if any.
+///   - hasBoxes: whether the format is one of the ISO base media format.
+func room(
+    _ name: String, _ format: String, on base: String? = nil, hasBoxes: Bool = false, libraries: [String] = []
+) -> (
     product: Product, codec: Target.Dependency, targets: [Target]
 ) {
     let shim: [Target] =
@@ -55,7 +59,8 @@ func room(_ name: String, _ format: String, on base: String? = nil, libraries: [
         ]
     let codec = Target.target(
         name: "\(name)Codec",
-        dependencies: ["CoderPluginKit", "ImageModel"] + shim.map { .target(name: $0.name) }
+        dependencies: ["CoderPluginKit", "ImageModel"] + (hasBoxes ? ["ISOBoxes"] : [])
+            + shim.map { .target(name: $0.name) }
             + (base.map { [.target(name: "\($0)Codec"), .target(name: "\($0)Shim")] } ?? []),
         path: "Plugins/\(name)/Codec", swiftSettings: lean)
     let plugin = Target.target(
@@ -76,8 +81,8 @@ let rooms = [
     room("WebP", "webp", libraries: ["webp", "webpmux", "webpdemux"]),
     room("AWebP", "awebp", on: "WebP"),
     room("GIF", "gif"),
-    room("HEIF", "heif", libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
-    room("AVIF", "avif", libraries: ["avif", "dav1d", "yuv"]),
+    room("HEIF", "heif", hasBoxes: true, libraries: ["heif", "de265", "dav1d", "aom", "yuv"]),
+    room("AVIF", "avif", hasBoxes: true, libraries: ["avif", "dav1d", "yuv"]),
 ]
 
 /// Set by `make fuzz`: libFuzzer without its main function, and what plugins take from the executable then.
@@ -174,6 +179,10 @@ let package = Package(
             name: "CoderHostFetch",
             dependencies: ["CoderHost", "CommandLineKit", "ImageLoading", "ImageModel", "ImageProcessing"],
             swiftSettings: strict),
+        // what the rooms HEIF and AVIF read alike: boxes and the items in them
+        .target(
+            name: "ISOBoxes", dependencies: ["CoderPluginKit", "ImageModel"], path: "Plugins/ISOBoxes",
+            swiftSettings: lean),
         // manifest.json → ELF note and entry point, at build time
         .executableTarget(name: "ManifestTool", swiftSettings: lean),
         .plugin(

@@ -17,7 +17,7 @@ private func failure(_ bytes: [UInt8], arrived: Int? = nil) -> CoderError? {
         let pixels = try PixelBuffer(size: info.size, format: info.nativeFormat)
         while try decoder.nextFrame() != nil { _ = try decoder.decode(DecodeRequest(), into: Surface(pixels)) }
         var index = 0
-        while info.hasItems, try decoder.thumbnail(at: index) != nil { index += 1 }
+        while info.hasItems, try decoder.item(at: index) != nil { index += 1 }
         return nil
     } catch {
         return error

@@ -33,7 +33,7 @@ private let alpha = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
 
 extension HandmadeHEIF {
     /// One stream for every item: `kinds` states what the items behind the primary one are.
-    fileprivate static func collection(_ kinds: [(reference: String, of: Int, kind: String)]) -> HandmadeHEIF {
+    static func collection(_ kinds: [(reference: String, of: Int, kind: String)]) -> HandmadeHEIF {
         var file = HandmadeHEIF()
         for (index, kind) in kinds.enumerated() {
             var item = Item(id: index + 2, extents: image.extents)

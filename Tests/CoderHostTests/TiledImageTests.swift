@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoderHost
 
-/// Tiled images of the HEIF plugin, in this process and in a worker.
+/// Tiled images of the HEIF and AVIF plugins, in this process and in a worker.
 @Suite(.timeLimit(.minutes(40))) struct `A tiled image` {
     private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
 
@@ -27,7 +27,42 @@ import Testing
         #expect(PixelDigest.of(image.pixels) == digest)
     }
 
-    @Test(arguments: policies.indices, ["heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic"])
+    /// As avifdec decodes them: Fixtures/avif/recipes.txt.
+    private static let digests = [
+        "avif/grid-420.avif": "aa8d7e779bcc8e415e95454aac5c4dd1edca1611c89f1737179c1a3b4de58d7d",
+        "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif":
+            "83b58c5a11b7dc141b67a05b16a8e9384930f1b360ef33bf10d0e363f3060d82",
+    ]
+
+    @Test(arguments: policies.indices, digests.keys.sorted())
+    func `of AVIF has the same pixels with any number of threads`(policy: Int, path: String) throws {
+        for threads in [1, 2, 3, 7] {
+            let image = try host(policy, threads: threads).manager.decode(try source(path), DecodeOptions())
+            #expect(image.coder == "org.coderhost.avif")
+            #expect(PixelDigest.of(image.pixels) == Self.digests[path], "\(threads)")
+        }
+    }
+
+    @Test(arguments: policies.indices)
+    func `of one AVIF tile has the same pixels where strips are converted side by side`(policy: Int) throws {
+        // Large enough for several threads.
+        let image = try DecodedImage.made(901, 640, .rgb8) { x, y, channel in
+            UInt8(truncatingIfNeeded: channel == 0 ? x / 4 : channel == 1 ? y / 3 : (x + y) / 7)
+        }
+        let bytes = try host(policy).manager.encode(image, to: "avif", options: ["effort": .integer(0)])
+        let one = try host(policy, threads: 1).manager.decode(ImageSource(bytes), DecodeOptions())
+        for threads in [2, 5] {
+            let other = try host(policy, threads: threads).manager.decode(ImageSource(bytes), DecodeOptions())
+            #expect(PixelDigest.of(other.pixels) == PixelDigest.of(one.pixels))
+        }
+    }
+
+    @Test(
+        arguments: policies.indices,
+        [
+            "heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic", "avif/grid-420.avif",
+            "avif/grid-422-10bit-alpha-cropped-turned-mirrored.avif",
+        ])
     func `gives a region the pixels of the whole`(policy: Int, path: String) throws {
         let host = host(policy, threads: 2)
         let whole = try host.manager.decode(try source(path), DecodeOptions()).pixels
@@ -41,6 +76,17 @@ import Testing
                     #expect(part.pixel(x, y) == whole.pixel(region.x + x, region.y + y))
                 }
             }
+        }
+    }
+
+    @Test(arguments: policies.indices) func `is not the only one: the alpha channel of an AVIF decodes`(policy: Int)
+        throws
+    {
+        try host(policy).manager.withSession(try source("avif/alpha.avif")) { session throws(CoderError) in
+            let found = try session.items().compactMap { $0.facts }
+            #expect(found.map(\.role) == [.primary, .auxiliary] && found.map(\.owner) == [nil, 0])
+            try session.select(item: 1)
+            #expect(try session.decodeImage().format == .gray8)
         }
     }
 

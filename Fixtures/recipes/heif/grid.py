@@ -84,10 +84,12 @@ def main():
         references.append(box(b"dimg", struct.pack(">HH", identifier, len(tiles)),
                               *(struct.pack(">H", first + index) for index in range(len(tiles)))))
 
-    grid(1, colors, 10, [p for p in colors[0][2] if p[4:8] == b"colr"])
+    # libavif wants the depth of the samples for the grid, too.
+    kept = (b"colr", b"pixi") if colors[0][1] == b"av01" else (b"colr",)
+    grid(1, colors, 10, [p for p in colors[0][2] if p[4:8] in kept])
     if alphas:
         kind = full(b"auxC", b"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\0")
-        grid(2, alphas, 10 + len(colors), [kind])
+        grid(2, alphas, 10 + len(colors), [kind] + [p for p in alphas[0][2] if p[4:8] == b"pixi" and b"pixi" in kept])
         references.append(box(b"auxl", struct.pack(">HHH", 2, 1, 1)))
 
     brand = b"avif" if colors[0][1] == b"av01" else b"heic"
@@ -107,7 +109,7 @@ def main():
             full(b"iref", *references),
             box(b"iprp", box(b"ipco", *properties), full(b"ipma", struct.pack(">I", len(items)), *(
                 struct.pack(">HB", identifier, len(numbers)) + bytes(0x80 | n for n in numbers)
-                for identifier, _, _, numbers in items))))
+                for identifier, _, _, numbers in sorted(items)))))
 
     data = b"".join(content for _, _, content, _ in items)
     size = len(meta(0))

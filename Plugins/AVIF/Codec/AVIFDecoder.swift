@@ -1,45 +1,54 @@
 internal import AVIFShim
 public import CoderPluginKit
+internal import ISOBoxes
 public import ImageModel
 
-/// Decodes AVIF: stills and sequences.
+/// Decodes AVIF: stills with all images of the file, and sequences.
 ///
 /// Rotation, mirroring and cropping belong to the format, so pixels come out upright and the Exif orientation is only
 /// for show. Every frame is a full canvas that replaces the one before; what it depends on is decoded here.
 ///
 /// - Source: AV1 Image File Format 1.1; ISO/IEC 23008-12:2022 (HEIF); ISO/IEC 14496-12:2022.
-public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
+public final class AVIFDecoder: AnimationDecoder, ItemDecoder {
     private let session: DecoderSession
-    private var opened: Opened?
+    private var file: File?
+    /// The number of the item that the calls concern.
+    private var selected = 0
+    /// The last item that was asked for, but the primary one.
+    private var further: (index: Int, image: OpenedImage, info: ImageInfo)?
     /// The frame that `nextFrame` answers next.
     private var next = 0
-    /// The frame whose planes libavif holds.
-    private var decoded: Int?
-    private var hasReserved = false
 
     /// The file once its boxes are read.
-    private struct Opened {
-        let reader: AVIFReader
-        /// Bytes that libavif and dav1d take to decode.
-        let memory: Int
-        let picture: Picture
-        let track: Track?
+    private struct File {
+        let primary: OpenedImage
         let info: ImageInfo
-        let thumbnails: [Thumbnail]
+        let track: Track?
+        /// Whether libavif has read the boxes of the whole file, and not only those of the image.
+        let isWhole: Bool
+        /// Nil where the lists of items cannot be read.
+        let boxes: ItemBoxes?
     }
 
     public init(_ session: DecoderSession) throws(CoderError) { self.session = session }
 
     // MARK: Facts
 
-    public func readHeader() throws(CoderError) -> ImageInfo { try open().info }
+    public func readHeader() throws(CoderError) -> ImageInfo { try current().info }
 
-    public var pixelFormats: [PixelFormat] { opened?.picture.formats ?? [] }
+    public var pixelFormats: [PixelFormat] { (try? current())?.image.picture.formats ?? [] }
 
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         let limit = session.limits.maxMetadataBytes
+        let file = try open()
         var blobs: [MetadataBlob] = []
-        if let profile = try open().reader.blob(.icc, limit: limit) { blobs.append(MetadataBlob(.icc, profile)) }
+        if let profile = try current().image.reader.blob(.icc, limit: limit) {
+            blobs.append(MetadataBlob(.icc, profile))
+        }
+        if let boxes = file.boxes, selected > 0 || !file.isWhole {
+            let reader = MetadataReader(table: boxes.table, session: session)
+            return blobs + (try reader.blobs(of: boxes.images[selected].id, profile: nil))
+        }
         let reader = try metadataReader()
         if let exif = try reader.blob(.exif, limit: limit) {
             if let tiff = Self.tiff(exif) {
@@ -52,34 +61,50 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
         return blobs
     }
 
-    private func open() throws(CoderError) -> Opened {
-        if let opened { return opened }
+    // MARK: Opening
+
+    private func open() throws(CoderError) -> File {
+        if let file { return file }
         let isSequence = try Container.brands(session.source)
         let tiles = try explained { () throws(CoderError) in try ItemExtents.check(session.source) }
-        let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: threads)
-        let facts = try explained { () throws(CoderError) in try reader.parse() }
-        let picture = try Picture(facts, session)
-        // The stream is asked for no more than the boxes promise, but for a small one that is padded or scaled.
-        let area = picture.stored.area ?? 0
-        let allowed = session.limits.maxPixels > 0 ? session.limits.maxPixels : .max
-        let memory = picture.libraryMemory(frames: Int(facts.frames), tiles: tiles)
-        try reader.restart(maxPixels: min(area * 8 + 65_536, allowed), memory: memory)
-
-        let thumbnails = ThumbnailPlace.all(in: session.source).compactMap {
-            Thumbnail($0, of: picture.stored, session)
+        let made: File
+        do throws(CoderError) {
+            let reader = try AVIFReader(session, maxFrames: session.limits.maxFrames, threads: threads)
+            let facts = try explained { () throws(CoderError) in try reader.parse() }
+            let boxes = ItemBoxes(session)
+            let item = isSequence ? nil : boxes.map { (id: $0.images[0].id, boxes: $0) }
+            let image = try OpenedImage(reader, facts, session, tiles: tiles, item: item)
+            let track = isSequence ? Track.shown(in: session.source) : nil
+            made = File(
+                primary: image, info: info(of: image, track, boxes), track: image.frames > 1 ? track : nil,
+                isWhole: true, boxes: boxes)
+        } catch {
+            guard let alone = primaryAlone(error, isSequence) else { throw error }
+            made = alone
         }
-        let track = isSequence ? Track.shown(in: session.source) : nil
-        let frames = Int(facts.frames)
-        let info = ImageInfo(
-            size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
-            orientation: storedOrientation(), orientationApplied: true, frameCount: frames,
-            loopCount: frames > 1 ? track?.loopCount ?? .unknown : .unknown, isAnimated: frames > 1, isLossy: true,
-            color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile),
-            hasItems: !thumbnails.isEmpty)
-        let made = Opened(
-            reader: reader, memory: memory, picture: picture, track: frames > 1 ? track : nil, info: info, thumbnails: thumbnails)
-        opened = made
+        file = made
         return made
+    }
+
+    /// The primary image, where libavif refuses the file for another item.
+    private func primaryAlone(_ error: CoderError, _ isSequence: Bool) -> File? {
+        guard error.code == .corrupt, !isSequence, let boxes = ItemBoxes(session), boxes.images.count > 1,
+            let image = try? OpenedImage(boxes.images[0].id, in: boxes, session, threads: threads)
+        else { return nil }
+        session.host.warn("another image of the file is damaged: \(error.message)")
+        return File(primary: image, info: info(of: image, nil, boxes), track: nil, isWhole: false, boxes: boxes)
+    }
+
+    private func info(of image: OpenedImage, _ track: Track?, _ boxes: ItemBoxes?, isFirst: Bool = true) -> ImageInfo {
+        let picture = image.picture
+        let isAnimated = image.frames > 1
+        let tile = image.grid.map { picture.turns % 2 == 1 ? $0.colors.tile.transposed : $0.colors.tile }
+        return ImageInfo(
+            size: picture.size, nativeFormat: picture.formats[0], bitDepth: picture.depth, hasAlpha: picture.hasAlpha,
+            orientation: isFirst ? storedOrientation() : nil, orientationApplied: true, frameCount: image.frames,
+            loopCount: isAnimated ? track?.loopCount ?? .unknown : .unknown, isAnimated: isAnimated, isLossy: true,
+            color: ColorDescription(codePoints: picture.codePoints, hasProfile: picture.hasProfile),
+            hasItems: (boxes?.images.count ?? 1) > 1, tileSize: tile, regionCost: tile == nil ? .whole : .tiles)
     }
 
     /// Tells what is cut from what is broken, and fills in the numbers of a limit.
@@ -92,15 +117,9 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
                 throw .truncated()
             case .limitExceeded where error.limit?.name == "frames":
                 throw .limit("frames", allowed: session.limits.maxFrames, requested: session.limits.maxFrames + 1)
-            default: throw Self.numbered(error)
+            default: throw error.numbered
             }
         }
-    }
-
-    /// A limit of libavif's own, which says no numbers: it is what it takes at most.
-    private static func numbered(_ error: CoderError) -> CoderError {
-        error.code == .limitExceeded && error.limit?.name == "pixels"
-            ? .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1) : error
     }
 
     /// What Exif says, if its bytes are there already; nobody applies it.
@@ -128,84 +147,77 @@ public final class AVIFDecoder: AnimationDecoder, ThumbnailDecoder {
         return nil
     }
 
-    public func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? {
-        let thumbnails = try open().thumbnails
-        return thumbnails.indices.contains(index) ? thumbnails[index].info : nil
+    // MARK: Items
+
+    public func itemCount() throws(CoderError) -> Int? { try open().boxes?.images.count ?? 1 }
+
+    public func item(at index: Int) throws(CoderError) -> ImageItem? {
+        let file = try open()
+        guard let boxes = file.boxes else { return index == 0 ? ImageItem(.primary, info: file.info) : nil }
+        guard boxes.images.indices.contains(index) else { return nil }
+        let listed = boxes.images[index]
+        let name = boxes.table.items[listed.id]?.name
+        return ImageItem(
+            listed.role, info: try opened(index).info, owner: listed.owner, group: listed.group,
+            name: name?.isEmpty == false ? name : nil, kind: listed.kind)
     }
 
-    public func decodeThumbnail(at index: Int, into surface: borrowing Surface) throws(CoderError) {
-        let thumbnails = try open().thumbnails
-        guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no such thumbnail") }
-        try thumbnails[index].decode(into: surface, session)
+    public func select(item index: Int) throws(CoderError) {
+        let count = try open().boxes?.images.count ?? 1
+        guard (0..<count).contains(index) else { throw .refused("there is no item \(index)") }
+        _ = try opened(index)
+        (selected, next) = (index, 0)
     }
+
+    /// - Throws: `.refused` for any image that cannot be decoded but the primary one.
+    private func opened(_ index: Int) throws(CoderError) -> (image: OpenedImage, info: ImageInfo) {
+        let file = try open()
+        guard index > 0, let boxes = file.boxes else { return (file.primary, file.info) }
+        if let further, further.index == index { return (further.image, further.info) }
+        do throws(CoderError) {
+            try session.host.checkCancellation()
+            let image = try OpenedImage(boxes.images[index].id, in: boxes, session, threads: threads)
+            let info = info(of: image, nil, boxes, isFirst: false)
+            further = (index, image, info)
+            return (image, info)
+        } catch {
+            if [.needsInput, .cancelled, .deadlineExceeded].contains(error.code) { throw error }
+            throw .refused(error.message)
+        }
+    }
+
+    private func current() throws(CoderError) -> (image: OpenedImage, info: ImageInfo) { try opened(selected) }
 
     // MARK: Frames
 
     public func nextFrame() throws(CoderError) -> FrameInfo? {
-        let opened = try open()
-        guard next < opened.info.frameCount ?? 1 else { return nil }
-        try require(next, of: opened)
+        let (image, info) = try current()
+        guard next < image.frames else { return nil }
+        try image.require(next)
         defer { next += 1 }
+        let track = selected == 0 ? try open().track : nil
         return FrameInfo(
-            index: next, rect: PixelRect(opened.info.size), duration: opened.track?.duration(of: next) ?? .unknown,
-            hasAlpha: opened.info.hasAlpha, isIndependent: opened.reader.isKey(next))
+            index: next, rect: PixelRect(info.size), duration: track?.duration(of: next) ?? .unknown,
+            hasAlpha: info.hasAlpha, isIndependent: image.reader.isKey(next))
     }
 
     public func seek(toFrame index: Int) throws(CoderError) -> Int {
-        let count = try open().info.frameCount ?? 1
+        let count = try current().image.frames
         guard (0..<count).contains(index) else { throw .invalidArgument("there is no frame \(index)") }
         next = index
         return index
     }
 
-    private func require(_ frame: Int, of opened: Opened) throws(CoderError) {
-        // Asked in this order: the last bytes may arrive between the two questions.
-        let isComplete = session.source.isComplete
-        if try opened.reader.end(of: frame) > session.source.available {
-            throw isComplete ? .truncated("the file ends in frame \(frame)") : .needsInput
-        }
-    }
-
-    // MARK: Pixels
-
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
-        let opened = try open()
-        let picture = opened.picture
-        guard surface.size == picture.size, picture.formats.contains(surface.format) else {
-            throw CoderError(.misuse, "the surface does not fit the picture")
-        }
+        let (image, info) = try current()
+        let region = request.region ?? PixelRect(info.size)
+        guard surface.size == region.size, PixelRect(info.size).contains(region),
+            image.picture.formats.contains(surface.format)
+        else { throw CoderError(.misuse, "the surface does not fit the image") }
         let frame = max(0, next - 1)
-        try require(frame, of: opened)
-        if !hasReserved {
-            try session.host.reserve(bytes: opened.memory)
-            hasReserved = true
-        }
-        try advance(to: frame, opened)
-        guard opened.reader.knowsColors else { throw .unsupported("a matrix of constant luminance or of ICtCp") }
-        try opened.reader.convert(picture, into: surface, session.host)
+        try image.require(frame)
+        try image.decode(frame, region, into: surface)
         return .complete
-    }
-
-    /// Decodes up to a frame: from the one before, or from the nearest key frame.
-    private func advance(to frame: Int, _ opened: Opened) throws(CoderError) {
-        if decoded == frame { return }
-        let key = opened.reader.nearestKey(frame)
-        var index = key
-        if let decoded, decoded < frame, decoded + 1 > key { index = decoded + 1 }
-        while index <= frame {
-            try session.host.checkCancellation()
-            do throws(CoderError) {
-                let facts = try opened.reader.decode(index)
-                guard facts.storedSize == opened.picture.stored, (facts.chroma == 400) == opened.picture.isGray else {
-                    throw .corrupt("frame \(index) is another kind of picture than the file says")
-                }
-            } catch {
-                decoded = nil
-                throw Self.numbered(error)
-            }
-            decoded = index
-            index += 1
-        }
     }
 
     /// Threads of the AV1 decoder; a single one costs the least processor time.

@@ -1,3 +1,5 @@
+internal import ISOBoxes
+
 /// Finds and changes fields in the boxes that libavif 0.11 writes in front of the data.
 ///
 /// It writes version 1 of the headers of movie and tracks (64-bit durations), 32-bit places, and no more than one
@@ -8,7 +10,7 @@ struct BoxEditor {
     init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// The payload of each `trak` box.
-    var tracks: [Range<Int>] { movie.map { boxes(in: $0).filter { $0.type == Box.type("trak") }.map(\.payload) } ?? [] }
+    var tracks: [Range<Int>] { movie.map { boxes(in: $0).filter { $0.type == "trak" }.map(\.payload) } ?? [] }
 
     /// ISO/IEC 14496-12 section 8.2.2: version and flags 4, two times of 8, time scale 4, duration 8.
     var movieDuration: UInt64? {
@@ -45,20 +47,20 @@ struct BoxEditor {
                 word(list.lowerBound + 4) >> 16 == 0x4400
             else { return nil }
             var cursor = BoxCursor(bytes, list.dropFirst(6))
-            for _ in 0..<(cursor.uint(2) ?? 0) {
-                guard cursor.skip(4), let extents = cursor.uint(2) else { return nil }
+            for _ in 0..<(cursor.number(2) ?? 0) {
+                guard cursor.skips(4), let extents = cursor.number(2) else { return nil }
                 for _ in 0..<extents {
                     places.append(cursor.offset)
-                    guard cursor.skip(8) else { return nil }
+                    guard cursor.skips(8) else { return nil }
                 }
             }
         }
         for track in tracks {
             guard let table = payload("mdia", "minf", "stbl", "stco", in: track) else { return nil }
             var cursor = BoxCursor(bytes, table.dropFirst(4))
-            for _ in 0..<(cursor.uint(4) ?? 0) {
+            for _ in 0..<(cursor.number(4) ?? 0) {
                 places.append(cursor.offset)
-                guard cursor.skip(4) else { return nil }
+                guard cursor.skips(4) else { return nil }
             }
         }
         return places
@@ -83,14 +85,13 @@ struct BoxEditor {
     /// Puts bytes at the end of a box and lets all around it grow; counts one entry more where the box has a count.
     ///
     /// Answers whether the box was there.
-    mutating func append(_ new: [UInt8], to path: StaticString..., countAt place: Int? = nil, of width: Int = 0) -> Bool
-    {
+    mutating func append(_ new: [UInt8], to path: FourCC..., countAt place: Int? = nil, of width: Int = 0) -> Bool {
         var range = bytes.indices
         var sizes: [Int] = []
         for type in path {
             // ISO/IEC 14496-12 section 8.11.1: version and flags stand before the boxes in `meta`.
             let inside = sizes.count == 1 ? range.dropFirst(4) : range
-            guard let box = boxes(in: inside).first(where: { $0.type == Box.type(type) }) else { return false }
+            guard let box = boxes(in: inside).first(where: { $0.type == type }) else { return false }
             sizes.append(box.payload.lowerBound - 8)
             range = box.payload
         }
@@ -113,21 +114,21 @@ struct BoxEditor {
     private func boxes(in range: Range<Int>) -> [Box] {
         var cursor = BoxCursor(bytes, range)
         var found: [Box] = []
-        while let box = cursor.box() { found.append(box) }
+        while let box = cursor.nextBox() { found.append(box) }
         return found
     }
 
-    private func payload(_ path: StaticString..., in range: Range<Int>) -> Range<Int>? {
+    private func payload(_ path: FourCC..., in range: Range<Int>) -> Range<Int>? {
         var range = range
         for type in path {
-            guard let box = boxes(in: range).first(where: { $0.type == Box.type(type) }) else { return nil }
+            guard let box = boxes(in: range).first(where: { $0.type == type }) else { return nil }
             range = box.payload
         }
         return range
     }
 
     /// A 64-bit field of a box of version 1.
-    private func place(of type: StaticString, in range: Range<Int>, at offset: Int) -> Int? {
+    private func place(of type: FourCC, in range: Range<Int>, at offset: Int) -> Int? {
         guard let found = payload(type, in: range), found.count >= offset + 8, bytes[found.lowerBound] == 1 else {
             return nil
         }

@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// Checks the lists of a `meta` box before libavif reads them.
@@ -35,7 +36,7 @@ enum ItemExtents {
     /// - Parameter meta: the payload of a `meta` box.
     private static func check(_ meta: BoxCursor, in source: ByteSource) throws(CoderError) -> Int {
         var children = meta
-        guard children.skip(4) else { return 0 }
+        guard children.skips(4) else { return 0 }
         var searches = ItemSearches()
         try checkLocations(children, in: source, &searches)
         try searches.count(children)
@@ -45,8 +46,8 @@ enum ItemExtents {
     private static func checkLocations(
         _ meta: BoxCursor, in source: ByteSource, _ searches: inout ItemSearches
     ) throws(CoderError) {
-        guard var list = meta.first("iloc"), let version = list.uint(4).map({ $0 >> 24 }),
-            let sizes = list.uint(2).map({ Int($0) }), let items = list.uint(version < 2 ? 2 : 4)
+        guard var list = meta.first("iloc"), let version = list.number(4).map({ $0 >> 24 }),
+            let sizes = list.number(2).map({ Int($0) }), let items = list.number(version < 2 ? 2 : 4)
         else { return }
         let inline = meta.first("idat").map { $0.end - $0.offset } ?? 0
         let (offsetSize, lengthSize, baseSize) = (sizes >> 12, sizes >> 8 & 15, sizes >> 4 & 15)
@@ -54,15 +55,15 @@ enum ItemExtents {
         var extents = 0
         for _ in 0..<items {
             // libavif refuses a list that ends early.
-            guard let number = list.uint(version < 2 ? 2 : 4), let method = list.uint(version == 0 ? 0 : 2),
-                list.skip(2 + baseSize), let count = list.uint(2)
+            guard let number = list.number(version < 2 ? 2 : 4), let method = list.number(version == 0 ? 0 : 2),
+                list.skips(2 + baseSize), let count = list.number(2)
             else { return }
             try searches.add(number)
             extents += Int(count)
             if extents > mostExtents { throw .limit("extents", allowed: mostExtents, requested: extents) }
             var total: UInt64 = 0
             for _ in 0..<count {
-                guard list.skip(indexSize + offsetSize), let length = list.uint(lengthSize) else { return }
+                guard list.skips(indexSize + offsetSize), let length = list.number(lengthSize) else { return }
                 let (sum, overflow) = total.addingReportingOverflow(length)
                 total = overflow ? .max : sum
             }
@@ -97,21 +98,21 @@ private struct ItemSearches {
 
     /// - Parameter meta: the boxes in a `meta` box.
     mutating func count(_ meta: BoxCursor) throws(CoderError) {
-        for var list in meta.all("iinf") where list.skip(4 + (list.version == 0 ? 2 : 4)) {
+        for var list in meta.all("iinf") where list.skips(4 + (list.version == 0 ? 2 : 4)) {
             for var entry in list.all("infe") {
                 let width = entry.version == 2 ? 2 : 4
-                if entry.skip(4), let number = entry.uint(width) { try add(number) }
+                if entry.skips(4), let number = entry.number(width) { try add(number) }
             }
         }
-        let tile = Box.type("dimg")
+        let tile: FourCC = "dimg"
         for var list in meta.all("iref") {
             let width = list.version == 0 ? 2 : 4
-            guard list.skip(4) else { continue }
-            while let box = list.box() {
+            guard list.skips(4) else { continue }
+            while let box = list.nextBox() {
                 var entry = list.inside(box)
-                guard let source = entry.uint(width), let count = entry.uint(2) else { continue }
+                guard let source = entry.number(width), let count = entry.number(2) else { continue }
                 for _ in 0..<count {
-                    guard let target = entry.uint(width) else { break }
+                    guard let target = entry.number(width) else { break }
                     // libavif searches for both items of each pair.
                     try add(source)
                     try add(target)
@@ -125,10 +126,10 @@ private struct ItemSearches {
     }
 
     private mutating func countAssociations(_ list: inout BoxCursor) throws(CoderError) {
-        guard let head = list.uint(4), let count = list.uint(4) else { return }
+        guard let head = list.number(4), let count = list.number(4) else { return }
         for _ in 0..<count {
-            guard let number = list.uint(head >> 24 == 0 ? 2 : 4), let entries = list.uint(1),
-                list.skip(Int(entries) * (head & 1 == 0 ? 1 : 2))
+            guard let number = list.number(head >> 24 == 0 ? 2 : 4), let entries = list.number(1),
+                list.skips(Int(entries) * (head & 1 == 0 ? 1 : 2))
             else { return }
             try add(number)
         }

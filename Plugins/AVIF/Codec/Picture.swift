@@ -1,5 +1,6 @@
 internal import AVIFShim
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// The facts of the picture, put together from what the boxes say.
@@ -64,12 +65,23 @@ struct Picture {
         }
     }
 
+    /// Where the stored samples are shown.
+    var placement: Placement { Placement(part, turns: Int(turns), mirror: mirror == 0 ? nil : Int(mirror) - 1) }
+
+    /// Whether a sample of color belongs to two columns, or to two rows.
+    var halvesColumns: Bool { chroma == 420 || chroma == 422 }
+    var halvesRows: Bool { chroma == 420 }
+
     /// What libavif and dav1d hold at their peak: one frame and a copy of it (grids, film grain), or all the frames that
     /// AV1 may refer to (eight) beside the one at work. Each tile has a decoder of its own, and keeps it.
     func libraryMemory(frames: Int, tiles: Int = 0) -> Int {
-        let area = stored.area ?? 0
+        libraryMemory(of: stored) * (frames > 1 ? 9 : 2) + tiles * (400 << 10)
+    }
+
+    /// The samples of a frame of some size.
+    func libraryMemory(of size: PixelSize) -> Int {
         let halves = (chroma == 400 ? 2 : chroma == 420 ? 3 : chroma == 422 ? 4 : 6) + (hasAlpha ? 2 : 0)
-        return area * halves / 2 * (depth > 8 ? 2 : 1) * (frames > 1 ? 9 : 2) + tiles * (400 << 10)
+        return (size.area ?? 0) * halves / 2 * (depth > 8 ? 2 : 1)
     }
 
     private static func check(_ size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {

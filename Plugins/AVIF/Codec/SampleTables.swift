@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// Checks the tables of a track before libavif searches them.
@@ -33,16 +34,16 @@ enum SampleTables {
     }
 
     /// The entries that the only box of these types declares; 0 without one.
-    private static func count(_ types: [StaticString], in table: BoxCursor) throws(CoderError) -> Int {
+    private static func count(_ types: [FourCC], in table: BoxCursor) throws(CoderError) -> Int {
         let boxes = types.flatMap { table.all($0) }
         if boxes.count > 1 { throw .corrupt("a track with two tables '\(types[0])'") }
-        guard var box = boxes.first, box.skip(4) else { return 0 }
-        return Int(box.uint(4) ?? 0)
+        guard var box = boxes.first, box.skips(4) else { return 0 }
+        return Int(box.number(4) ?? 0)
     }
 
     /// The samples of all chunks.
     private static func frames(in table: BoxCursor, chunks: Int) throws(CoderError) -> Int {
-        guard var box = table.first("stsc"), box.skip(4), let count = box.uint(4) else { return 0 }
+        guard var box = table.first("stsc"), box.skips(4), let count = box.number(4) else { return 0 }
         var total = 0
         var run: (first: Int, samples: Int)?
         func add(upTo end: Int) throws(CoderError) {
@@ -53,7 +54,7 @@ enum SampleTables {
             total = sum
         }
         for _ in 0..<count {
-            guard let first = box.uint(4), let samples = box.uint(4), box.skip(4) else { break }
+            guard let first = box.number(4), let samples = box.number(4), box.skips(4) else { break }
             let start = min(Int(first), chunks + 1)
             try add(upTo: start)
             run = (start, Int(samples))

@@ -1,3 +1,5 @@
+internal import ISOBoxes
+
 /// Puts a picture that was coded into a file of its own into another file, as the thumbnail of the picture there.
 ///
 ///     ftyp  meta ─┬─ pitm                               mdat   mdat
@@ -31,7 +33,7 @@ struct ThumbnailItem {
         associations = own
         var cursor = boxes
         var count = 0
-        while cursor.box() != nil { count += 1 }
+        while cursor.nextBox() != nil { count += 1 }
         propertyCount = count
     }
 
@@ -40,12 +42,12 @@ struct ThumbnailItem {
     /// - Parameter count: bytes of the data, with the headers of its boxes.
     func insert(into boxes: inout [UInt8], before count: Int) -> [UInt8]? {
         var editor = BoxEditor(bytes: boxes)
-        guard let meta = Self.meta(of: boxes), var primary = meta.first("pitm"), primary.skip(4),
-            let shown = primary.uint(2), var items = meta.first("iinf"), items.skip(4), let known = items.uint(2),
+        guard let meta = Self.meta(of: boxes), var primary = meta.first("pitm"), primary.skips(4),
+            let shown = primary.number(2), var items = meta.first("iinf"), items.skips(4), let known = items.number(2),
             var list = meta.first("iprp", "ipco"), let places = editor.placesOfOffsets, !places.isEmpty
         else { return nil }
         var before = 0
-        while list.box() != nil { before += 1 }
+        while list.nextBox() != nil { before += 1 }
         // Seven bits for a number, and 32 for a place in the file.
         guard before + propertyCount <= 127, known < 0xFFFF, boxes.count + count + data.count < 1 << 31 else {
             return nil
@@ -76,18 +78,19 @@ struct ThumbnailItem {
     // MARK: Reading what libavif wrote
 
     private static func meta(of file: [UInt8]) -> BoxCursor? {
-        guard var meta = BoxCursor(file).first("meta"), meta.skip(4) else { return nil }
+        guard var meta = BoxCursor(file).first("meta"), meta.skips(4) else { return nil }
         return meta
     }
 
     /// Version 0, four bytes of offset and of length, one extent each.
     private static func extents(of meta: BoxCursor) -> [Range<Int>] {
-        guard var list = meta.first("iloc"), list.uint(4) == 0, list.uint(2) == 0x4400, let count = list.uint(2) else {
+        guard var list = meta.first("iloc"), list.number(4) == 0, list.number(2) == 0x4400, let count = list.number(2)
+        else {
             return []
         }
         var found: [Range<Int>] = []
         for _ in 0..<count {
-            guard list.skip(4), list.uint(2) == 1, let start = list.uint(4), let length = list.uint(4) else {
+            guard list.skips(4), list.number(2) == 1, let start = list.number(4), let length = list.number(4) else {
                 return []
             }
             found.append(Int(start)..<Int(start + length))
@@ -97,19 +100,19 @@ struct ThumbnailItem {
 
     /// What the first item has; version 0, one byte each.
     private static func associations(in meta: BoxCursor) -> [UInt8]? {
-        guard var box = meta.first("iprp", "ipma"), box.uint(4) == 0, let entries = box.uint(4), entries >= 1,
-            box.skip(2), let count = box.uint(1)
+        guard var box = meta.first("iprp", "ipma"), box.number(4) == 0, let entries = box.number(4), entries >= 1,
+            box.skips(2), let count = box.number(1)
         else { return nil }
-        let own = (0..<count).compactMap { _ in box.uint(1).map { UInt8($0) } }
+        let own = (0..<count).compactMap { _ in box.number(1).map { UInt8($0) } }
         return own.count == Int(count) ? own : nil
     }
 
     private static func highest(in items: BoxCursor) -> UInt64 {
         var items = items
         var highest: UInt64 = 0
-        while let box = items.box() {
+        while let box = items.nextBox() {
             var entry = items.inside(box)
-            if entry.skip(4), let id = entry.uint(2) { highest = max(highest, id) }
+            if entry.skips(4), let id = entry.number(2) { highest = max(highest, id) }
         }
         return highest
     }

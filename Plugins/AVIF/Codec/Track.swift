@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// When the frames of a sequence are shown, and how often: what libavif 0.11 keeps to itself.
@@ -21,8 +22,8 @@ struct Track {
     static func shown(in source: ByteSource) -> Track? {
         guard let movie = Container.payload("moov", of: source, atMost: 1 << 28) else { return nil }
         var cursor = BoxCursor(movie)
-        while let box = cursor.box() {
-            if box.type == Box.type("trak"), let track = Track(cursor.inside(box)) { return track }
+        while let box = cursor.nextBox() {
+            if box.type == "trak", let track = Track(cursor.inside(box)) { return track }
         }
         return nil
     }
@@ -31,8 +32,8 @@ struct Track {
         guard var header = track.first("tkhd"), let (id, duration) = Self.header(&header), id != 0,
             track.first("tref", "auxl") == nil,
             let table = track.first("mdia", "minf", "stbl"), Self.isAV1(table), Self.hasSamples(table),
-            var media = track.first("mdia", "mdhd"), let version = media.uint(1),
-            media.skip(version == 1 ? 19 : 11), let timescale = media.uint(4)
+            var media = track.first("mdia", "mdhd"), let version = media.number(1),
+            media.skips(version == 1 ? 19 : 11), let timescale = media.number(4)
         else { return nil }
         self.timescale = UInt32(timescale)
         runs = table.first("stts").map(Self.durations) ?? []
@@ -56,29 +57,29 @@ struct Track {
 
     /// The number of the track, and the duration of the presentation; nil for one without end.
     private static func header(_ fields: inout BoxCursor) -> (id: UInt64, duration: UInt64?)? {
-        guard let version = fields.uint(1), fields.skip(version == 1 ? 19 : 11), let id = fields.uint(4),
-            fields.skip(4), let duration = fields.uint(version == 1 ? 8 : 4)
+        guard let version = fields.number(1), fields.skips(version == 1 ? 19 : 11), let id = fields.number(4),
+            fields.skips(4), let duration = fields.number(version == 1 ? 8 : 4)
         else { return nil }
         return (id, duration == (version == 1 ? UInt64.max : UInt64(UInt32.max)) ? nil : duration)
     }
 
     private static func isAV1(_ table: BoxCursor) -> Bool {
-        guard var entries = table.first("stsd"), entries.skip(8) else { return false }
+        guard var entries = table.first("stsd"), entries.skips(8) else { return false }
         return entries.first("av01") != nil
     }
 
     private static func hasSamples(_ table: BoxCursor) -> Bool {
-        guard var chunks = table.first("stco") ?? table.first("co64"), chunks.skip(4) else { return false }
-        return chunks.uint(4) ?? 0 > 0
+        guard var chunks = table.first("stco") ?? table.first("co64"), chunks.skips(4) else { return false }
+        return chunks.number(4) ?? 0 > 0
     }
 
     private static func durations(_ box: BoxCursor) -> [(end: Int, duration: UInt32)] {
         var fields = box
         var runs: [(end: Int, duration: UInt32)] = []
-        guard fields.skip(4), let count = fields.uint(4) else { return [] }
+        guard fields.skips(4), let count = fields.number(4) else { return [] }
         var end = 0
         for _ in 0..<count {
-            guard let frames = fields.uint(4), let duration = fields.uint(4) else { break }
+            guard let frames = fields.number(4), let duration = fields.number(4) else { break }
             // At most 2³² runs of 2³² frames fit an Int; a table has far fewer.
             end += Int(frames)
             runs.append((end, UInt32(duration)))
@@ -91,8 +92,8 @@ struct Track {
     /// - Source: ISO/IEC 14496-12:2022 section 8.6.6 (flag 1: repeat edits); ISO/IEC 23008-12 section 9.6.
     private static func loopCount(_ track: BoxCursor, duration: UInt64?) -> LoopCount {
         guard var list = track.first("edts", "elst") else { return .unknown }
-        guard let version = list.uint(1), let flags = list.uint(3), list.uint(4) == 1,
-            let segment = list.uint(version == 1 ? 8 : 4)
+        guard let version = list.number(1), let flags = list.number(3), list.number(4) == 1,
+            let segment = list.number(version == 1 ? 8 : 4)
         else { return .unknown }
         guard flags & 1 == 1 else { return .plays(1) }
         guard let duration else { return .infinite }

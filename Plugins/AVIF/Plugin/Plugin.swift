@@ -6,5 +6,5 @@ let plugin = CoderPlugin(
     coders: [
         Coder(
             id: "org.coderhost.avif", decoder: AVIFDecoder.self, encoder: AVIFEncoder.self,
-            roles: [.metadata, .encode, .encodeAnimation])
+            roles: [.metadata, .region, .encode, .encodeAnimation])
     ])

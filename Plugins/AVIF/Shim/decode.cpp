@@ -1,4 +1,4 @@
-// decode.cpp - decoding: libavif up to planes; rows.cpp makes pixels of them, turned and cropped as they are written.
+// decode.cpp - decoding: libavif up to planes. write.cpp and rows.cpp make pixels of them.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include "shim_internal.h"
@@ -17,16 +17,9 @@ struct avif_shim_decoder {
     const uint8_t *bytes = nullptr;
     uint64_t count = 0;
     bool is_complete = false;
-    // What the boxes are to look like elsewhere than in the file; see avif_shim_pretend.
-    struct {
-        uint64_t place = 0, count = 0;
-        uint8_t bytes[4] = {};
-    } changes[4];
-    int change_count = 0;
-    bool is_parsing = false;
-    std::unique_ptr<uint8_t[]> changed;
-    std::unique_ptr<uint8_t[]> strip;
-    uint64_t strip_size = 0;
+    // Bytes in front of those of the file; see avif_shim_prefix.
+    std::unique_ptr<uint8_t[]> prefix;
+    uint64_t prefix_count = 0;
 
     ~avif_shim_decoder()
     {
@@ -84,27 +77,17 @@ int32_t report(avifResult result, const char *details, avif_shim_error *error)
 
 namespace {
 
-// Shows a copy of boxes that are to look different. All the changes lie in one box, so there is one copy.
-avifResult pretend(avif_shim_decoder &self, uint64_t offset, avifROData *out)
-{
-    for (int i = 0; i < self.change_count; i++) {
-        const auto &change = self.changes[i];
-        if (change.place < offset || change.place - offset + change.count > out->size) continue;
-        if (out->data != self.changed.get()) {
-            self.changed.reset(new (std::nothrow) uint8_t[out->size]);
-            if (!self.changed) return AVIF_RESULT_OUT_OF_MEMORY;
-            std::memcpy(self.changed.get(), out->data, out->size);
-            out->data = self.changed.get();
-        }
-        std::memcpy(self.changed.get() + (change.place - offset), change.bytes, change.count);
-    }
-    return AVIF_RESULT_OK;
-}
-
 avifResult read(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifROData *out)
 {
     const auto self = static_cast<avif_shim_decoder *>(io->data);
     if (flags != 0) return AVIF_RESULT_IO_ERROR;
+    if (offset < self->prefix_count) {
+        // A header of a box is asked for with what stands behind it, which may be cut.
+        out->data = self->prefix.get() + offset;
+        out->size = std::min<uint64_t>(size, self->prefix_count - offset);
+        return AVIF_RESULT_OK;
+    }
+    offset -= self->prefix_count;
     const uint64_t rest = offset < self->count ? self->count - offset : 0;
     if (size > rest) {
         if (!self->is_complete) return AVIF_RESULT_WAITING_ON_IO;
@@ -113,7 +96,7 @@ avifResult read(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifRO
     }
     out->data = self->bytes + (size ? offset : 0);
     out->size = size;
-    return self->is_parsing ? pretend(*self, offset, out) : AVIF_RESULT_OK;
+    return AVIF_RESULT_OK;
 }
 
 void describe(const avif_shim_decoder &decoder, avif_shim_facts *facts)
@@ -190,32 +173,32 @@ void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t c
     decoder->io.sizeHint = 0;
 }
 
-void avif_shim_pretend(avif_shim_decoder *decoder, uint64_t place, const uint8_t *bytes, uint64_t count)
+int32_t avif_shim_prefix(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count)
 {
-    if (decoder->change_count == 4 || count > 4) return;
-    auto &change = decoder->changes[decoder->change_count++];
-    change.place = place;
-    change.count = count;
-    std::copy(bytes, bytes + count, change.bytes);
-    avifDecoderSetSource(decoder->decoder, AVIF_DECODER_SOURCE_PRIMARY_ITEM);
+    decoder->prefix.reset(new (std::nothrow) uint8_t[count]);
+    if (!decoder->prefix) return avif_shim_memory;
+    std::copy(bytes, bytes + count, decoder->prefix.get());
+    decoder->prefix_count = count;
+    return avif_shim_ok;
 }
 
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error)
 {
-    decoder->is_parsing = true;
-    const int32_t code = guarded(decoder->memory, decoder->is_broken, error, [&] {
+    return guarded(decoder->memory, decoder->is_broken, error, [&] {
         const avifResult result = avifDecoderParse(decoder->decoder);
         if (result != AVIF_RESULT_OK) return report(result, decoder->decoder->diag.error, error);
         describe(*decoder, facts);
         return avif_shim_ok;
     });
-    decoder->is_parsing = false;
-    return code;
 }
 
-int32_t avif_shim_restart(avif_shim_decoder *decoder, uint32_t max_pixels, avif_shim_error *error)
+void avif_shim_limit(avif_shim_decoder *decoder, uint32_t max_pixels)
 {
     if (max_pixels && max_pixels < decoder->decoder->imageSizeLimit) decoder->decoder->imageSizeLimit = max_pixels;
+}
+
+int32_t avif_shim_restart(avif_shim_decoder *decoder, avif_shim_error *error)
+{
     return guarded(decoder->memory, decoder->is_broken, error, [&] {
         const avifResult result = avifDecoderReset(decoder->decoder);
         return result == AVIF_RESULT_OK ? avif_shim_ok : report(result, decoder->decoder->diag.error, error);
@@ -236,8 +219,9 @@ int32_t avif_shim_end(const avif_shim_decoder *decoder, uint32_t frame, uint64_t
 {
     avifExtent extent = {};
     if (avifDecoderNthImageMaxExtent(decoder->decoder, frame, &extent) != AVIF_RESULT_OK) return avif_shim_corrupt;
-    *end = extent.offset + extent.size;
-    return *end < extent.offset ? avif_shim_corrupt : avif_shim_ok;
+    const uint64_t place = extent.offset + extent.size;
+    *end = place - std::min(place, decoder->prefix_count);
+    return place < extent.offset ? avif_shim_corrupt : avif_shim_ok;
 }
 
 int32_t avif_shim_frame(avif_shim_decoder *decoder, uint32_t frame, avif_shim_facts *decoded, avif_shim_error *error)
@@ -265,101 +249,7 @@ const uint8_t *avif_shim_blob(const avif_shim_decoder *decoder, uint32_t kind, u
 
 void avif_shim_close(avif_shim_decoder *decoder) { delete decoder; }
 
-// MARK: writing pixels
-
-namespace {
-
-template <unsigned size> struct Pixel {
-    uint8_t bytes[size];
-};
-
-// Puts rows x columns of a strip where they belong: `across` and `down` are the steps of one pixel in the target.
-template <unsigned size>
-void scatter(const uint8_t *strip, int64_t strip_stride, uint32_t columns, uint32_t rows, uint8_t *out, int64_t across,
-             int64_t down)
+const avif_shim_planes *avif_shim_decoded(const avif_shim_decoder *decoder)
 {
-    for (uint32_t x = 0; x < columns; x++) {
-        const uint8_t *from = strip + int64_t(x) * size;
-        uint8_t *to = out + int64_t(x) * across;
-        for (uint32_t y = 0; y < rows; y++, from += strip_stride, to += down) std::memcpy(to, from, size);
-    }
-}
-
-using Scatter = void (*)(const uint8_t *, int64_t, uint32_t, uint32_t, uint8_t *, int64_t, int64_t);
-
-Scatter scatter_of(unsigned size)
-{
-    switch (size) {
-    case 1: return scatter<1>;
-    case 2: return scatter<2>;
-    case 3: return scatter<3>;
-    case 4: return scatter<4>;
-    case 6: return scatter<6>;
-    default: return scatter<8>;
-    }
-}
-
-// Where the first pixel of the shown part goes, and the steps from there.
-struct Walk {
-    int64_t start, across, down;
-
-    Walk(const avif_shim_layout &layout, int64_t pixel, int64_t stride)
-    {
-        const bool is_turned = layout.turns & 1;
-        const int64_t width = is_turned ? layout.height : layout.width;
-        const int64_t height = is_turned ? layout.width : layout.height;
-        // Where (0, 0), and the directions of x and y, go: as (x, y) of the target.
-        int64_t x = 0, y = 0, ax = 1, ay = 0, dx = 0, dy = 1;
-        switch (layout.turns & 3) {
-        case 1: x = 0, y = height - 1, ax = 0, ay = -1, dx = 1, dy = 0; break;
-        case 2: x = width - 1, y = height - 1, ax = -1, ay = 0, dx = 0, dy = -1; break;
-        case 3: x = width - 1, y = 0, ax = 0, ay = 1, dx = -1, dy = 0; break;
-        }
-        if (layout.mirror == 1) y = height - 1 - y, ay = -ay, dy = -dy;
-        if (layout.mirror == 2) x = width - 1 - x, ax = -ax, dx = -dx;
-        start = y * stride + x * pixel;
-        across = ay * stride + ax * pixel;
-        down = dy * stride + dx * pixel;
-    }
-};
-
-}
-
-uint8_t avif_shim_knows_colors(const avif_shim_decoder *decoder) { return knows_colors(*decoder->decoder->image); }
-
-int32_t avif_shim_convert(avif_shim_decoder *decoder, uint32_t first, uint32_t end, const avif_shim_layout *layout,
-                          uint8_t *pixels, uint64_t stride)
-{
-    const avifImage &image = *decoder->decoder->image;
-    if (first >= end || end > image.height || (first && first % 2 == 0)) return avif_shim_corrupt;
-    if (layout->width > image.width || layout->x > image.width - layout->width) return avif_shim_corrupt;
-    if (layout->height > image.height || layout->y > image.height - layout->height) return avif_shim_corrupt;
-    if (layout->channels < 3 && image.yuvFormat != AVIF_PIXEL_FORMAT_YUV400) return avif_shim_corrupt;
-    static const unsigned counts[] = {0, 1, 2, 3, 4, 4};
-    const unsigned size = counts[layout->channels] * layout->bits / 8;
-    const Walk walk(*layout, size, int64_t(stride));
-
-    const bool is_whole = layout->width == image.width && layout->height == image.height;
-    if (is_whole && walk.across == size) {
-        uint8_t *row = pixels + walk.start + int64_t(first) * walk.down;
-        return convert_rows(image, first, end, layout->channels, layout->bits, row, walk.down) ? avif_shim_ok
-                                                                                              : avif_shim_memory;
-    }
-    const int64_t strip_stride = int64_t(image.width) * size;
-    // One row more: rows.cpp may write the one before the first.
-    const uint64_t needed = uint64_t(strip_stride) * (end - first + 1);
-    if (needed > decoder->strip_size) {
-        decoder->strip.reset(new (std::nothrow) uint8_t[needed]);
-        decoder->strip_size = decoder->strip ? needed : 0;
-        if (!decoder->strip) return avif_shim_memory;
-    }
-    uint8_t *rows = decoder->strip.get() + strip_stride;
-    const uint32_t top = first > layout->y ? first : layout->y;
-    const uint32_t bottom = end < layout->y + layout->height ? end : layout->y + layout->height;
-    if (top >= bottom) return avif_shim_ok;
-    if (!convert_rows(image, first, end, layout->channels, layout->bits, rows, strip_stride)) return avif_shim_memory;
-    scatter_of(size)(rows + int64_t(top - first) * strip_stride + int64_t(layout->x) * size, strip_stride,
-                     layout->width, bottom - top, pixels + walk.start + int64_t(top - layout->y) * walk.down,
-                     walk.across, walk.down);
-    return avif_shim_ok;
+    return reinterpret_cast<const avif_shim_planes *>(decoder->decoder->image);
 }

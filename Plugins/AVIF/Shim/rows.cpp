@@ -140,15 +140,19 @@ bool convert_with_libyuv(const avifImage &image, uint32_t first, uint32_t end, u
     if (first == 0 || image.yuvFormat != AVIF_PIXEL_FORMAT_YUV420) {
         return run_libyuv(image, first, end, channels, with_alpha, out, int(stride));
     }
-    // An odd row shares its two rows of colours with the one behind it; libyuv pairs them so when it begins at the even
-    // row before. It takes that one for the first of a picture, which is wrong, so what stood there is kept.
-    const size_t count = size_t(image.width) * (channels == 3 ? 3 : 4);
-    std::unique_ptr<uint8_t[]> kept(new (std::nothrow) uint8_t[count]);
-    if (!kept) return false;
-    std::memcpy(kept.get(), out - stride, count);
-    const bool done = run_libyuv(image, first - 1, end, channels, with_alpha, out - stride, int(stride));
-    std::memcpy(out - stride, kept.get(), count);
-    return done;
+    // An odd row shares its two rows of colors with the one behind it. libyuv pairs them so when it begins at the even
+    // row before, which it takes for the first of an image, so that this row is wrong. The rows of the strip but the
+    // first are written that way; the first two come from a second run over three rows elsewhere. No row outside of the
+    // strip is written: another thread may be there.
+    if (end - first > 2 && !run_libyuv(image, first + 1, end, channels, with_alpha, out + stride, int(stride))) {
+        return false;
+    }
+    const uint32_t count = end - first < 2 ? end - first : 2;
+    const size_t row = size_t(image.width) * (channels == 3 ? 3 : 4);
+    std::unique_ptr<uint8_t[]> rows(new (std::nothrow) uint8_t[3 * row]);
+    if (!rows || !run_libyuv(image, first - 1, first + count, channels, with_alpha, rows.get(), int(row))) return false;
+    for (uint32_t y = 0; y < count; y++) std::memcpy(out + int64_t(y) * stride, rows.get() + (y + 1) * row, row);
+    return true;
 }
 
 // MARK: the equations

@@ -41,6 +41,8 @@ int32_t guarded(Memory &memory, bool &is_broken, avif_shim_error *error, Body bo
     return code == avif_shim_memory ? report(code, "there is not enough memory", error) : code;
 }
 
+inline const avifImage &image_of(const avif_shim_planes *planes) { return *reinterpret_cast<const avifImage *>(planes); }
+
 // Whether `convert` can turn the samples of `image` into RGB (rows.cpp).
 bool knows_colors(const avifImage &image);
 

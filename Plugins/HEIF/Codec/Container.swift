@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// The boxes at the top of the file, as far as a still picture needs them.

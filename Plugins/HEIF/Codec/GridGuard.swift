@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// Refuses grids whose tiles leave gaps.
@@ -14,35 +15,21 @@ struct GridGuard {
     ///   - rule: the bytes of the item, which state how many rows and columns there are and how large the canvas is.
     ///   - read: the tiles that are decoded.
     func check(_ id: UInt32, rule: [UInt8], reading read: Set<UInt32>, in source: ByteSource) throws(CoderError) {
-        let canvas = try HeaderGuard.gridCanvas(rule)
+        let canvas = try DerivedCanvas.grid(rule)
         guard rule.count > 3 else { throw .corrupt("a derived picture without a rule") }
         let rows = Int(rule[2]) + 1
         let columns = Int(rule[3]) + 1
         let tiles = table.targets("dimg", from: id)
         // libheif counts them, too, and says how many.
         guard tiles.count == rows * columns, let first = tiles.first else { return }
-        let size = try size(of: first)
-        for tile in tiles where try self.size(of: tile) != size { throw .corrupt("the tiles of a grid differ in size") }
+        let size = try table.tileSize(of: first)
+        for tile in tiles where try table.tileSize(of: tile) != size { throw .corrupt("the tiles of a grid differ in size") }
         let (width, tooWide) = size.width.multipliedReportingOverflow(by: columns)
         let (height, tooHigh) = size.height.multipliedReportingOverflow(by: rows)
         guard tooWide || width >= canvas.width, tooHigh || height >= canvas.height else {
             throw .corrupt("\(rows) x \(columns) tiles of \(size) do not cover a grid of \(canvas)")
         }
         for tile in read.intersection(tiles).sorted() { try checkStream(of: tile, size, in: source) }
-    }
-
-    /// What libheif takes for the size of a tile.
-    func size(of tile: UInt32) throws(CoderError) -> PixelSize {
-        var sizes: [PixelSize] = []
-        for property in table.properties(of: tile) {
-            switch property {
-            case .extent(let size): sizes.append(size)
-            case .cleanAperture, .rotation: throw .unsupported("a grid of tiles that are turned or cropped")
-            default: break
-            }
-        }
-        guard sizes.count == 1 else { throw .corrupt("a tile of a grid without a size, or with several") }
-        return sizes[0]
     }
 
     private func checkStream(of tile: UInt32, _ size: PixelSize, in source: ByteSource) throws(CoderError) {

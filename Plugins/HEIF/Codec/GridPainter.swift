@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// Decodes tiles beside each other, on the host's threads, and puts each into its place.
@@ -30,7 +31,7 @@ struct GridPainter {
                 (
                     picture: try Picture(place.tile, in: derivations),
                     excerpt: try Excerpt(
-                        [place.tile], in: derivations, from: session.source, transforms: false),
+                        [place.tile], in: derivations, from: session.source, keeping: { !$0.isTransform }),
                     places: place.places
                 )
             }

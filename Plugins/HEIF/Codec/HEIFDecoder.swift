@@ -1,4 +1,5 @@
 public import CoderPluginKit
+internal import ISOBoxes
 public import ImageModel
 
 /// Decodes the still images of a HEIF file: HEVC (HEIC) or AV1 (AVIF).
@@ -33,7 +34,7 @@ public final class HEIFDecoder: ItemDecoder {
 
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         let picture = try selected().picture
-        return try MetadataReader(table: try boxes().derivations.table, session: session).blobs(of: picture)
+        return try MetadataReader(table: try boxes().derivations.table, session: session).blobs(of: picture.id, profile: picture.profile)
     }
 
     public func decode(

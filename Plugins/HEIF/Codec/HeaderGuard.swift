@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// Refuses items whose bytes would make libheif 1.15 copy without end or take memory that the header hides.
@@ -35,9 +36,9 @@ struct HeaderGuard {
             case "av01":
                 if let size = CodedSize.av1(data[...]) { try derivations.checkCoded(size, of: id) }
             case "grid":
-                if !byTile { try derivations.check(Self.gridCanvas(data)) }
+                if !byTile { try derivations.check(DerivedCanvas.grid(data)) }
                 try GridGuard(table: table).check(id, rule: data, reading: Set(members), in: source)
-            case "iovl": try derivations.check(Self.canvas(data, sizesAt: 10))
+            case "iovl": try derivations.check(DerivedCanvas.overlay(data))
             default: break
             }
         }
@@ -54,19 +55,5 @@ struct HeaderGuard {
             rest = rest.dropFirst(length)
         }
         return units
-    }
-
-    /// The size of a grid's canvas.
-    static func gridCanvas(_ data: [UInt8]) throws(CoderError) -> PixelSize { try canvas(data, sizesAt: 4) }
-
-    /// The size of a grid's or an overlay's canvas.
-    ///
-    /// - Source: ISO/IEC 23008-12 sections 6.6.2.2 and 6.6.2.3.
-    private static func canvas(_ data: [UInt8], sizesAt start: Int) throws(CoderError) -> PixelSize {
-        guard data.count > 1 else { throw .corrupt("a derived image without a rule") }
-        var fields = BoxCursor(data)
-        try fields.skip(start)
-        let width = data[1] & 1 == 0 ? 2 : 4
-        return PixelSize(Int(try fields.uint(width)), Int(try fields.uint(width)))
     }
 }

@@ -1,3 +1,4 @@
+internal import ISOBoxes
 internal import ImageModel
 
 /// The bit fields at the start of a `mini` box.

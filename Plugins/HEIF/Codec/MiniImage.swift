@@ -1,4 +1,5 @@
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// What a `mini` box holds and where: the picture, its alpha, its metadata.

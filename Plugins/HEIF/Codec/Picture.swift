@@ -1,3 +1,4 @@
+internal import ISOBoxes
 internal import ImageModel
 
 /// The facts of one coded or derived picture of the file, put together from its properties.
@@ -67,46 +68,15 @@ struct Picture {
             channels.map { PixelFormat($0, bits: bits, alpha: $0.hasAlpha && !hasAlpha ? .opaque : alpha) }
         }
     }
+}
 
-    /// Width and height after the transforms, in the order of the properties.
-    static func size(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize {
-        let properties = table.properties(of: id)
-        var size = PixelSize.zero
-        // The stored size is that before all transforms, wherever it stands among them.
-        for property in properties { if case .extent(let stored) = property { size = stored } }
-        if size.width != size.height, let coded = try codedSize(of: id, in: table), isTurned(size, beside: coded) {
-            size = size.transposed
-        }
-        for property in properties {
-            switch property {
-            case .cleanAperture(let aperture): size = aperture.size
-            case .rotation(let turns) where turns % 2 == 1: size = size.transposed
-            default: break
-            }
-        }
-        guard !size.isEmpty else { throw .corrupt("a picture without a size") }
-        return size
-    }
-
-    /// Whether a size can only be one after a turn; libheif 1.13 to 1.15 writes such for rotated pictures.
-    private static func isTurned(_ size: PixelSize, beside coded: PixelSize) -> Bool {
-        let fits = size.width <= coded.width && size.height <= coded.height
-        return !fits && size.height <= coded.width && size.width <= coded.height
-    }
-
-    /// The size of the stream or of the canvas, as far as the boxes tell.
-    private static func codedSize(of id: UInt32, in table: ItemTable) throws(CoderError) -> PixelSize? {
-        if table.items[id]?.type == "grid" {
-            return try table.inlineBytes(of: id, atMost: 16).map(HeaderGuard.gridCanvas)
-        }
-        for property in table.properties(of: id) {
-            switch property {
-            case .hevc(let configuration):
-                return configuration.sizes.first
-            case .av1(let configuration): return configuration.coded
-            default: break
-            }
-        }
-        return nil
+extension Derivations {
+    /// Returns the facts of an image that may be decoded.
+    ///
+    /// - Throws: `.unsupported`, `.corrupt`, `.limitExceeded`.
+    func picture(_ id: UInt32) throws(CoderError) -> Picture {
+        let picture = try Picture(id, in: self)
+        try check(image: id)
+        return picture
     }
 }

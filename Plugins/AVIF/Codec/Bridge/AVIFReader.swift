@@ -8,6 +8,7 @@ internal import ImageModel
 @safe final class AVIFReader {
     private var decoder: OpaquePointer?
     private let source: ByteSource
+    private let arrived: ArrivedBytes?
     private let poll: CancellationPoll
     /// Bytes that libavif may take for images.
     private var imageMemory = 0
@@ -17,20 +18,22 @@ internal import ImageModel
 
     /// - Parameters:
     ///   - metadata: whether Exif and XMP are looked for, which may wait for the end of the file.
-    ///   - thumbnail: the item to decode instead of the image.
+    ///   - prefix: boxes in front of those of the file, which stand for them.
+    ///   - arrived: the bytes to read, on another thread than that of the session; else all that are there.
     init(
-        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false,
-        thumbnail: ThumbnailPlace? = nil
+        _ session: DecoderSession, maxFrames: Int, threads: Int, metadata: Bool = false, prefix: [UInt8] = [],
+        arrived: ArrivedBytes? = nil
     ) throws(CoderError) {
         source = session.source
+        self.arrived = arrived
         poll = CancellationPoll(session.host)
         var error = avif_shim_error()
         let code = unsafe avif_shim_open(
             UInt32(clamping: maxFrames), UInt32(threads), metadata ? 1 : 0,
             poll.callback, poll.context, &decoder, &error)
         if code != 0 { throw failure(error) }
-        for change in thumbnail?.changes ?? [] {
-            unsafe avif_shim_pretend(decoder, UInt64(change.place), change.bytes, UInt64(change.bytes.count))
+        if !prefix.isEmpty, unsafe avif_shim_prefix(decoder, prefix, UInt64(prefix.count)) != 0 {
+            throw CoderError(.outOfMemory, "there is not enough memory")
         }
     }
 
@@ -45,21 +48,26 @@ internal import ImageModel
         return facts
     }
 
-    /// Begins anew, with streams of at most so many pixels.
+    /// Has larger images and streams refused, from the next `parse` or `restart` on.
     ///
     /// - Parameter memory: bytes that decoding takes.
-    func restart(maxPixels: Int, memory: Int) throws(CoderError) {
+    func limit(maxPixels: Int, memory: Int) {
         // Blocks of 128 pixels are larger than small tiles, and a frame with film grain is there twice.
         imageMemory = 2 * memory
+        unsafe avif_shim_limit(decoder, UInt32(clamping: maxPixels))
+    }
+
+    /// Begins anew.
+    func restart() throws(CoderError) {
         feed()
         var error = avif_shim_error()
-        if unsafe avif_shim_restart(decoder, UInt32(clamping: maxPixels), &error) != 0 { throw failure(error) }
+        if unsafe avif_shim_restart(decoder, &error) != 0 { throw failure(error) }
     }
 
     func isKey(_ frame: Int) -> Bool { unsafe avif_shim_is_key(decoder, UInt32(frame)) != 0 }
     func nearestKey(_ frame: Int) -> Int { unsafe Int(avif_shim_nearest_key(decoder, UInt32(frame))) }
 
-    /// Where the bytes end that decoding this frame needs.
+    /// Where the bytes of the file end that decoding this frame needs.
     func end(of frame: Int) throws(CoderError) -> Int {
         var end: UInt64 = 0
         let code = unsafe avif_shim_end(decoder, UInt32(frame), &end)
@@ -76,21 +84,11 @@ internal import ImageModel
         return facts
     }
 
-    var knowsColors: Bool { unsafe avif_shim_knows_colors(decoder) != 0 }
+    /// The samples of the decoded frame.
+    var planes: AVIFPlanes { unsafe AVIFPlanes(avif_shim_decoded(decoder), of: self) }
 
-    /// Converts stored rows of the decoded frame to where they belong; every range but the first begins at an odd row.
-    func convert(
-        _ rows: Range<Int>, _ part: PixelRect, turns: UInt8, mirror: UInt8, into surface: borrowing Surface
-    ) throws(CoderError) {
-        var layout = avif_shim_layout(
-            channels: surface.format.channels.rawValue, bits: UInt8(surface.format.bits), turns: turns, mirror: mirror,
-            x: UInt32(part.x), y: UInt32(part.y), width: UInt32(part.width), height: UInt32(part.height))
-        let code = unsafe avif_shim_convert(
-            decoder, UInt32(rows.lowerBound), UInt32(rows.upperBound), &layout,
-            surface.baseAddress.assumingMemoryBound(to: UInt8.self), UInt64(surface.stride))
-        if code == avif_shim_memory { throw CoderError(.outOfMemory, "there is not enough memory") }
-        if code != 0 { throw .corrupt("the decoded frame is another than the file says") }
-    }
+    /// The decoder of libavif, for the canvas.
+    @unsafe var handle: OpaquePointer? { unsafe decoder }
 
     /// Copies a blob out, if there is one.
     func blob(_ kind: MetadataBlob.Kind, limit: Int) throws(CoderError) -> [UInt8]? {
@@ -104,17 +102,29 @@ internal import ImageModel
     }
 
     private func feed() {
-        // Asked in this order: the last bytes may arrive between the questions.
-        let isComplete = source.isComplete
-        let start = unsafe source.baseAddress
-        let count = source.available
-        unsafe avif_shim_feed(decoder, start, UInt64(count), isComplete ? 1 : 0)
+        let arrived = arrived ?? ArrivedBytes(source)
+        unsafe avif_shim_feed(decoder, arrived.start, UInt64(arrived.count), arrived.isComplete ? 1 : 0)
         // libavif copies items of several extents, ICC, Exif and XMP.
-        unsafe avif_shim_allow(decoder, UInt64(Self.baseMemory + 2 * count + imageMemory))
+        unsafe avif_shim_allow(decoder, UInt64(Self.baseMemory + 2 * arrived.count + imageMemory))
     }
 
     private func failure(_ error: avif_shim_error) -> CoderError {
         error.code == avif_shim_stopped ? poll.error ?? .avif(error) : .avif(error)
+    }
+}
+
+/// The bytes of a source that were there at one time.
+// Asking a source is for one thread at a time; the bytes may be read on several until the session ends.
+@safe struct ArrivedBytes {
+    let isComplete: Bool
+    let count: Int
+    @unsafe let start: UnsafePointer<UInt8>?
+
+    init(_ source: ByteSource) {
+        // Asked in this order: the last bytes may arrive between the questions.
+        isComplete = source.isComplete
+        count = source.available
+        unsafe start = source.baseAddress
     }
 }
 

@@ -1,5 +1,6 @@
 internal import AVIFShim
 internal import CoderPluginKit
+internal import ISOBoxes
 internal import ImageModel
 
 /// libavif with a file being made.
@@ -47,7 +48,7 @@ internal import ImageModel
             let (size, type) = (0..<4).reduce((0, UInt32(0))) { sum, index in
                 unsafe (sum.0 << 8 | Int(file[offset + index]), sum.1 << 8 | UInt32(file[offset + 4 + index]))
             }
-            if type == Box.type("mdat") { return offset }
+            if FourCC(type) == "mdat" { return offset }
             if size < 8 || size > file.count - offset { break }
             offset += size
         }

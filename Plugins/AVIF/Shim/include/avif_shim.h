@@ -24,6 +24,7 @@ static const int32_t avif_shim_pixel_limit = 7;
 static const int32_t avif_shim_frame_limit = 8;
 static const int32_t avif_shim_memory_limit = 9; /* more than avif_shim_allow allows                 */
 static const int32_t avif_shim_stopped = 10;     /* `poll` answered that the caller wants to stop    */
+static const int32_t avif_shim_mismatch = 11;    /* a tile does not fit the others                   */
 
 /* What libavif reported. */
 typedef struct avif_shim_error {
@@ -65,46 +66,76 @@ void avif_shim_allow(avif_shim_decoder *decoder, uint64_t bytes);
 /* Shows the decoder the bytes that are there; they stay where they are until close. */
 void avif_shim_feed(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count, uint8_t is_complete);
 
-/* Has the boxes read as if `bytes` stood at `place`, at most four times and four bytes each; before parse. The item
-   that is then the one to show is decoded, whatever tracks there are. */
-void avif_shim_pretend(avif_shim_decoder *decoder, uint64_t place, const uint8_t *bytes, uint64_t count);
+/* Puts bytes in front of those of the file; before parse. They are copied. */
+int32_t avif_shim_prefix(avif_shim_decoder *decoder, const uint8_t *bytes, uint64_t count);
 
 /* Reads the boxes; after avif_shim_waiting it may be called again. */
 int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif_shim_error *error);
 
-/* Begins anew with the first frame, with streams of no more than so many pixels. */
-int32_t avif_shim_restart(avif_shim_decoder *decoder, uint32_t max_pixels, avif_shim_error *error);
+/* Has images and streams of more than so many pixels refused; before parse or restart. */
+void avif_shim_limit(avif_shim_decoder *decoder, uint32_t max_pixels);
+
+/* Begins anew with the first frame. */
+int32_t avif_shim_restart(avif_shim_decoder *decoder, avif_shim_error *error);
 
 uint8_t avif_shim_is_key(const avif_shim_decoder *decoder, uint32_t frame);
 uint32_t avif_shim_nearest_key(const avif_shim_decoder *decoder, uint32_t frame);
 
-/* Where the last byte ends that decoding this frame needs, from its key frame on. */
+/* Where the last byte of the file ends that decoding this frame needs, from its key frame on. */
 int32_t avif_shim_end(const avif_shim_decoder *decoder, uint32_t frame, uint64_t *end);
 
 /* Decodes a frame, and what it needs before; `decoded` has the facts that convert works with. */
 int32_t avif_shim_frame(avif_shim_decoder *decoder, uint32_t frame, avif_shim_facts *decoded, avif_shim_error *error);
-
-/* How to write the pixels of the decoded frame. */
-typedef struct avif_shim_layout {
-    uint8_t  channels;             /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA         */
-    uint8_t  bits;                 /* 8 or 16                                             */
-    uint8_t  turns, mirror;        /* as in the facts                                     */
-    uint32_t x, y, width, height;  /* the part of the stored picture to show              */
-} avif_shim_layout;
-
-/* Whether convert knows the colours of the decoded frame. */
-uint8_t avif_shim_knows_colors(const avif_shim_decoder *decoder);
-
-/* Converts stored rows first ..< end into the picture that `pixels` begins. Rows come in order; every `first` but 0 is
-   odd, because 4:2:0 shares a row of colours between an odd row and the even one behind it. */
-int32_t avif_shim_convert(avif_shim_decoder *decoder, uint32_t first, uint32_t end, const avif_shim_layout *layout,
-                          uint8_t *pixels, uint64_t stride);
 
 /* A blob: 1 Exif, 2 XMP, 3 ICC; NULL if there is none. It lives as long as the decoder. */
 const uint8_t *avif_shim_blob(const avif_shim_decoder *decoder, uint32_t kind, uint64_t *count);
 
 /* Frees everything; NULL is fine. */
 void avif_shim_close(avif_shim_decoder *decoder);
+
+/* MARK: planes */
+
+/* The samples of an image. */
+typedef struct avif_shim_planes avif_shim_planes;
+
+/* Those of the frame that was decoded last; they live until the next one is, or until close. */
+const avif_shim_planes *avif_shim_decoded(const avif_shim_decoder *decoder);
+
+/* A part of an image that is put together from tiles. */
+typedef struct avif_shim_canvas avif_shim_canvas;
+
+/* Makes a canvas of zeros for `width` x `height` samples from x, y on; x and y are even where colors are halved.
+   `model` has read the boxes of the whole image: the kind of the samples is taken from there. */
+int32_t avif_shim_canvas_new(const avif_shim_decoder *model, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
+                             uint8_t has_alpha, avif_shim_canvas **canvas);
+
+/* Copies the frame that `tile` has decoded to x, y of the whole image, as far as it lies on the canvas. Its luma is the
+   alpha channel where `is_alpha` is set. Several threads may put tiles that do not overlap.
+   Returns avif_shim_mismatch where the tile has other samples than the canvas or than the tiles before. */
+int32_t avif_shim_canvas_put(avif_shim_canvas *canvas, const avif_shim_decoder *tile, uint32_t x, uint32_t y,
+                             uint8_t is_alpha);
+
+const avif_shim_planes *avif_shim_canvas_planes(const avif_shim_canvas *canvas);
+
+/* NULL is fine. */
+void avif_shim_canvas_free(avif_shim_canvas *canvas);
+
+/* How to write pixels. */
+typedef struct avif_shim_layout {
+    uint8_t  channels;             /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA         */
+    uint8_t  bits;                 /* 8 or 16                                             */
+    uint8_t  turns, mirror;        /* as in the facts                                     */
+    uint32_t x, y, width, height;  /* the part of the planes to show                      */
+} avif_shim_layout;
+
+/* Whether convert knows the colors of the samples. */
+uint8_t avif_shim_knows_colors(const avif_shim_planes *planes);
+
+/* Converts rows first ..< end into the image that `pixels` begins. Every `first` but 0 is odd, and every `end` but that
+   of the planes: 4:2:0 shares a row of colors between an odd row and the even one behind it. Several threads may
+   convert rows that do not overlap. */
+int32_t avif_shim_convert(const avif_shim_planes *planes, uint32_t first, uint32_t end, const avif_shim_layout *layout,
+                          uint8_t *pixels, uint64_t stride);
 
 /* MARK: encoding */
 

@@ -1,5 +1,6 @@
 internal import CoderPluginKit
 internal import HEIFShim
+internal import ISOBoxes
 internal import ImageModel
 
 /// libheif with one image of a file open: it decodes the image into planes and copies rows out of them.

@@ -1,13 +1,13 @@
-internal import ImageModel
+package import ImageModel
 
 /// One of the images that the file holds for itself, not as a part of another one.
-struct ListedImage {
-    let id: UInt32
-    var role: ImageItem.Role
+package struct ListedImage {
+    package let id: UInt32
+    package var role: ImageItem.Role
     /// The number of the image that this one belongs to.
-    var owner: Int?
-    var group: Int?
-    var kind: String?
+    package var owner: Int?
+    package var group: Int?
+    package var kind: String?
 }
 
 /// The images of a file, each once: the primary one, the further ones, then thumbnails and auxiliary images.
@@ -16,11 +16,11 @@ struct ListedImage {
 ///
 /// - Complexity: linear in the items and references of the file.
 /// - Source: ISO/IEC 23008-12 sections 6.4 (roles), 6.6.2 (derived images) and 6.8 (groups).
-struct ItemList {
-    private(set) var images: [ListedImage] = []
+package struct ItemList {
+    package private(set) var images: [ListedImage] = []
     private var places: [UInt32: Int] = [:]
 
-    init(_ table: ItemTable) {
+    package init(_ table: ItemTable) {
         var parts: Set<UInt32> = []
         var gainMaps: [(of: UInt32, map: UInt32)] = []
         for reference in table.references {

@@ -1,52 +1,52 @@
-internal import CoderPluginKit
-internal import ImageModel
+package import CoderPluginKit
+package import ImageModel
 
 /// A place that holds a piece of an item.
-struct ItemExtent {
+package struct ItemExtent {
     /// 0: from the start of the file, 1: in the `idat` box; anything else is not served.
-    var method: Int
-    var offset: UInt64
+    package var method: Int
+    package var offset: UInt64
     /// 0: up to the end.
-    var length: UInt64
+    package var length: UInt64
 }
 
 /// One item of the `meta` box: a coded picture, a rule that derives one, or metadata.
-struct Item {
-    let id: UInt32
-    var type: FourCC
-    var name = ""
-    var isHidden = false
-    var contentType = ""
-    var contentEncoding = ""
-    var extents: [ItemExtent] = []
-    var properties: [ItemAssociation] = []
+package struct Item {
+    package let id: UInt32
+    package var type: FourCC
+    package var name = ""
+    package var isHidden = false
+    package var contentType = ""
+    package var contentEncoding = ""
+    package var extents: [ItemExtent] = []
+    package var properties: [ItemAssociation] = []
 
     /// Whether libheif 1.15 decodes it, or would try to.
-    var isImage: Bool { ["hvc1", "av01", "grid", "iden", "iovl"].contains(type) }
-    var isDerived: Bool { ["grid", "iden", "iovl"].contains(type) }
+    package var isImage: Bool { ["hvc1", "av01", "grid", "iden", "iovl"].contains(type) }
+    package var isDerived: Bool { ["grid", "iden", "iovl"].contains(type) }
 }
 
 /// A property of an item.
-struct ItemAssociation {
-    let index: Int
+package struct ItemAssociation {
+    package let index: Int
     /// Whether a reader that does not know the property must not show the item.
-    let isEssential: Bool
+    package let isEssential: Bool
 }
 
 /// Items that belong together.
 ///
 /// - Source: ISO/IEC 14496-12 section 8.18.3.
-struct EntityGroup {
-    let type: FourCC
-    let id: UInt32
-    let members: [UInt32]
+package struct EntityGroup {
+    package let type: FourCC
+    package let id: UInt32
+    package let members: [UInt32]
 }
 
 /// A link from one item to others.
-struct ItemReference {
-    let type: FourCC
-    let from: UInt32
-    let to: [UInt32]
+package struct ItemReference {
+    package let type: FourCC
+    package let from: UInt32
+    package let to: [UInt32]
 }
 
 /// Everything the `meta` box says, without a byte of pixels.
@@ -61,27 +61,27 @@ struct ItemReference {
 ///                    └─ ipma  which item has which, in order
 ///
 /// - Source: ISO/IEC 14496-12 section 8.11; ISO/IEC 23008-12 sections 6 and 9.
-struct ItemTable {
+package struct ItemTable {
     /// The payload of the `meta` box; every range of a property is a range of it.
-    let bytes: [UInt8]
-    private(set) var primary: UInt32 = 0
-    private(set) var items: [UInt32: Item] = [:]
+    package let bytes: [UInt8]
+    package private(set) var primary: UInt32 = 0
+    package private(set) var items: [UInt32: Item] = [:]
     /// Every item with a type, as the file lists them.
-    private(set) var order: [UInt32] = []
-    private(set) var groups: [EntityGroup] = []
-    private(set) var properties: [ItemProperty] = []
+    package private(set) var order: [UInt32] = []
+    package private(set) var groups: [EntityGroup] = []
+    package private(set) var properties: [ItemProperty] = []
     /// The box of each property.
-    private(set) var propertyBoxes: [Box] = []
-    private(set) var references: [ItemReference] = []
+    package private(set) var propertyBoxes: [Box] = []
+    package private(set) var references: [ItemReference] = []
     private var outgoing: [UInt32: [Int]] = [:]
     private var incoming: [UInt32: [Int]] = [:]
     private var inlineData: Range<Int> = 0..<0
 
     /// As many as libheif takes.
-    static let maxItems = 20_000
+    package static let maxItems = 20_000
     private static let maxExtents = 32
 
-    init(_ bytes: [UInt8]) throws(CoderError) {
+    package init(_ bytes: [UInt8]) throws(CoderError) {
         self.bytes = bytes
         var cursor = BoxCursor(bytes)
         _ = try cursor.fullBox()
@@ -108,33 +108,47 @@ struct ItemTable {
 
     // MARK: Asking
 
-    func properties(of id: UInt32) -> [ItemProperty] {
+    package func properties(of id: UInt32) -> [ItemProperty] {
         (items[id]?.properties ?? []).map { properties[$0.index] }
     }
 
     /// The bytes of all boxes of an item's properties.
-    func propertyBytes(of id: UInt32) -> Int {
+    package func propertyBytes(of id: UInt32) -> Int {
         (items[id]?.properties ?? []).reduce(0) { $0 + 8 + propertyBoxes[$1.index].payload.count }
     }
 
     /// The URN that names the kind of an auxiliary image.
-    func auxiliaryKind(of id: UInt32) -> String? {
+    package func auxiliaryKind(of id: UInt32) -> String? {
         for case .auxiliary(let kind) in properties(of: id) { return kind }
         return nil
     }
 
-    func targets(_ type: FourCC, from id: UInt32) -> [UInt32] {
+    /// The size of a tile of a grid, before any transform.
+    package func tileSize(of tile: UInt32) throws(CoderError) -> PixelSize {
+        var sizes: [PixelSize] = []
+        for property in properties(of: tile) {
+            switch property {
+            case .extent(let size): sizes.append(size)
+            case .cleanAperture, .rotation: throw .unsupported("a grid of tiles that are turned or cropped")
+            default: break
+            }
+        }
+        guard sizes.count == 1 else { throw .corrupt("a tile of a grid without a size, or with several") }
+        return sizes[0]
+    }
+
+    package func targets(_ type: FourCC, from id: UInt32) -> [UInt32] {
         (outgoing[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.flatMap(\.to)
     }
 
-    func sources(_ type: FourCC, to id: UInt32) -> [UInt32] {
+    package func sources(_ type: FourCC, to id: UInt32) -> [UInt32] {
         (incoming[id] ?? []).lazy.map { references[$0] }.filter { $0.type == type }.map(\.from)
     }
 
     /// The bytes of an item, put together.
     ///
     /// - Throws: `.needsInput` or `.truncated` where the source ends before them, `.limitExceeded` above `limit`.
-    func data(of id: UInt32, from source: ByteSource, limit: Int) throws(CoderError) -> [UInt8] {
+    package func data(of id: UInt32, from source: ByteSource, limit: Int) throws(CoderError) -> [UInt8] {
         var joined: [UInt8] = []
         for extent in items[id]?.extents ?? [] {
             let range = try place(extent, in: source)
@@ -151,14 +165,14 @@ struct ItemTable {
     }
 
     /// The bytes of an item.
-    func byteCount(of id: UInt32, in source: ByteSource) throws(CoderError) -> Int {
+    package func byteCount(of id: UInt32, in source: ByteSource) throws(CoderError) -> Int {
         var count = 0
         for extent in items[id]?.extents ?? [] { count += try place(extent, in: source).count }
         return count
     }
 
     /// The first bytes of an item that stands in the `meta` box itself; nil for any other.
-    func inlineBytes(of id: UInt32, atMost limit: Int) -> [UInt8]? {
+    package func inlineBytes(of id: UInt32, atMost limit: Int) -> [UInt8]? {
         guard let extents = items[id]?.extents, extents.count == 1, extents[0].method == 1,
             let offset = Int(exactly: extents[0].offset), let length = Int(exactly: extents[0].length),
             offset <= inlineData.count, length <= inlineData.count - offset
@@ -168,23 +182,27 @@ struct ItemTable {
     }
 
     /// The bytes of the file, or of the box 'idat', that an extent is a part of.
-    func available(_ extent: ItemExtent, in source: ByteSource) -> Int {
+    package func available(_ extent: ItemExtent, in source: ByteSource) -> Int {
         extent.method == 1 ? inlineData.count : source.available
     }
 
     /// Where an extent stands, in the source or (method 1) in `bytes`.
-    func place(_ extent: ItemExtent, in source: ByteSource) throws(CoderError) -> Range<Int> {
+    ///
+    /// - Parameter needsData: whether the bytes have to be there already.
+    package func place(
+        _ extent: ItemExtent, in source: ByteSource, needsData: Bool = true
+    ) throws(CoderError) -> Range<Int> {
         guard extent.method < 2 else { throw .unsupported("an item made of another item") }
         let inline = extent.method == 1
         let start = inline ? inlineData.lowerBound : 0
-        let available = available(extent, in: source)
+        let available = inline || needsData ? available(extent, in: source) : Int.max / 2
         guard let offset = Int(exactly: extent.offset), let length = Int(exactly: extent.length),
             offset <= available, length <= available - offset
         else {
             if inline { throw .corrupt("an item lies outside of its box") }
             throw source.isComplete ? .truncated("an item lies behind the end of the file") : .needsInput
         }
-        let end = length == 0 ? available : offset + length
+        let end = length == 0 ? max(offset, self.available(extent, in: source)) : offset + length
         return start + offset..<start + end
     }
 }

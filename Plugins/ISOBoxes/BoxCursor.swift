@@ -1,33 +1,33 @@
-internal import ImageModel
+package import ImageModel
 
 /// One box: its type and where its payload stands.
 ///
 ///     | size 4 | type 4 | [size 8, if size = 1] | payload … |          size 0: up to the end
 ///
 /// - Source: ISO/IEC 14496-12 section 4.2.
-struct Box {
-    let type: FourCC
-    let payload: Range<Int>
+package struct Box {
+    package let type: FourCC
+    package let payload: Range<Int>
 }
 
 /// A bounds-checked cursor over bytes that are all there.
 ///
 /// Reading past the end is damage, not a lack of input: the box that holds the bytes has told its size.
-struct BoxCursor {
-    let bytes: [UInt8]
-    private(set) var offset: Int
-    private(set) var end: Int
+package struct BoxCursor {
+    package let bytes: [UInt8]
+    package private(set) var offset: Int
+    package private(set) var end: Int
 
-    init(_ bytes: [UInt8], _ range: Range<Int>? = nil) {
+    package init(_ bytes: [UInt8], _ range: Range<Int>? = nil) {
         self.bytes = bytes
         offset = range?.lowerBound ?? 0
         end = range?.upperBound ?? bytes.count
     }
 
-    var isAtEnd: Bool { offset >= end }
-    var remaining: Range<Int> { offset..<end }
+    package var isAtEnd: Bool { offset >= end }
+    package var remaining: Range<Int> { offset..<end }
 
-    mutating func uint(_ count: Int) throws(CoderError) -> UInt64 {
+    package mutating func uint(_ count: Int) throws(CoderError) -> UInt64 {
         guard count >= 0, count <= 8, end - offset >= count else { throw .corrupt("a box ends too early") }
         var value: UInt64 = 0
         for index in offset..<offset + count { value = value << 8 | UInt64(bytes[index]) }
@@ -35,23 +35,23 @@ struct BoxCursor {
         return value
     }
 
-    mutating func u8() throws(CoderError) -> Int { Int(try uint(1)) }
-    mutating func u16() throws(CoderError) -> Int { Int(try uint(2)) }
-    mutating func u32() throws(CoderError) -> UInt32 { UInt32(try uint(4)) }
+    package mutating func u8() throws(CoderError) -> Int { Int(try uint(1)) }
+    package mutating func u16() throws(CoderError) -> Int { Int(try uint(2)) }
+    package mutating func u32() throws(CoderError) -> UInt32 { UInt32(try uint(4)) }
 
-    mutating func skip(_ count: Int) throws(CoderError) {
+    package mutating func skip(_ count: Int) throws(CoderError) {
         guard count >= 0, end - offset >= count else { throw .corrupt("a box ends too early") }
         offset += count
     }
 
     /// Version and flags of a full box.
-    mutating func fullBox() throws(CoderError) -> (version: Int, flags: Int) {
+    package mutating func fullBox() throws(CoderError) -> (version: Int, flags: Int) {
         let word = Int(try u32())
         return (word >> 24, word & 0xFF_FFFF)
     }
 
     /// The bytes up to the next zero, which is stepped over; an end without a zero counts as one.
-    mutating func string() -> String {
+    package mutating func string() -> String {
         let stop = bytes[offset..<end].firstIndex(of: 0) ?? end
         let text = String(decoding: bytes[offset..<stop], as: UTF8.self)
         offset = min(end, stop + 1)
@@ -59,7 +59,7 @@ struct BoxCursor {
     }
 
     /// Steps over the next box and answers it; nil at the end.
-    mutating func box() throws(CoderError) -> Box? {
+    package mutating func box() throws(CoderError) -> Box? {
         if isAtEnd { return nil }
         let start = offset
         var size = UInt64(try u32())
@@ -74,5 +74,5 @@ struct BoxCursor {
         return Box(type: type, payload: payload)
     }
 
-    func inside(_ box: Box) -> BoxCursor { BoxCursor(bytes, box.payload) }
+    package func inside(_ box: Box) -> BoxCursor { BoxCursor(bytes, box.payload) }
 }

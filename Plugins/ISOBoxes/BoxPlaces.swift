@@ -1,11 +1,11 @@
 internal import CoderPluginKit
-internal import ImageModel
+package import ImageModel
 
 /// Checks that each list of items stands once, in its place.
 ///
 /// libheif 1.15 reads a known box wherever it stands. It takes the last `meta` box of the file and the first of most
 /// boxes in it. Where a list stands twice, ``ItemTable`` and libheif could read different ones.
-enum BoxPlaces {
+package enum BoxPlaces {
     /// The box that each box belongs into. libheif takes memory for all that it finds.
     private static let parents: [FourCC: FourCC] = [
         "pitm": "meta", "iloc": "meta", "iinf": "meta", "iref": "meta", "iprp": "meta", "idat": "meta",
@@ -17,7 +17,7 @@ enum BoxPlaces {
     private static let containers: [FourCC: Int] = ["iinf": 0, "iprp": 0, "ipco": 0, "dinf": 0, "dref": 8]
 
     /// - Parameter meta: the payload of the `meta` box behind version and flags.
-    static func check(_ meta: BoxCursor) throws(CoderError) { try check(meta, in: "meta", depth: 0) }
+    package static func check(_ meta: BoxCursor) throws(CoderError) { try check(meta, in: "meta", depth: 0) }
 
     private static func check(_ boxes: BoxCursor, in parent: FourCC, depth: Int) throws(CoderError) {
         // libheif stops at 20 boxes in boxes.
@@ -38,7 +38,7 @@ enum BoxPlaces {
     }
 
     /// - Parameter seen: the boxes of these types that stand in `parent` so far.
-    static func check(_ type: FourCC, in parent: FourCC, _ seen: inout Set<FourCC>) throws(CoderError) {
+    package static func check(_ type: FourCC, in parent: FourCC, _ seen: inout Set<FourCC>) throws(CoderError) {
         guard let place = parents[type] else { return }
         guard place == parent else { throw .corrupt("a box '\(type)' in the box '\(parent)'") }
         guard seen.insert(type).inserted || repeated.contains(type) else {

@@ -1,9 +1,9 @@
-internal import ImageModel
+package import ImageModel
 
 /// A property that items of the file point to.
 ///
 /// - Source: ISO/IEC 23008-12 (HEIF) section 6.5; ISO/IEC 14496-12 section 12.1.5 for `colr`.
-enum ItemProperty {
+package enum ItemProperty {
     /// Width and height before any transform.
     case extent(PixelSize)
     case codePoints(CodePoints)
@@ -19,14 +19,22 @@ enum ItemProperty {
     case other(FourCC)
 
     /// Whether it turns, mirrors or crops.
-    var isTransform: Bool {
+    package var isTransform: Bool {
         switch self {
         case .rotation, .mirror, .cleanAperture: true
         default: false
         }
     }
 
-    init(_ box: Box, in cursor: BoxCursor) throws(CoderError) {
+    /// Whether it states colors.
+    package var isColor: Bool {
+        switch self {
+        case .codePoints, .profile, .other("colr"): true
+        default: false
+        }
+    }
+
+    package init(_ box: Box, in cursor: BoxCursor) throws(CoderError) {
         var fields = cursor.inside(box)
         switch box.type {
         case "ispe":
@@ -75,9 +83,9 @@ enum ItemProperty {
 /// The part of a coded picture that is shown.
 ///
 /// - Source: ISO/IEC 14496-12 section 12.1.4.
-struct CleanAperture {
+package struct CleanAperture {
     /// Rounded to whole pixels, as libheif does.
-    let size: PixelSize
+    package let size: PixelSize
     /// Whether width and height are whole numbers.
     private let isWhole: Bool
     /// From the center of the image to that of the part.
@@ -85,7 +93,7 @@ struct CleanAperture {
 
     private typealias Fraction = (numerator: Int, denominator: Int)
 
-    init(_ fields: inout BoxCursor) throws(CoderError) {
+    package init(_ fields: inout BoxCursor) throws(CoderError) {
         func fraction(_ fields: inout BoxCursor) throws(CoderError) -> Fraction {
             let fraction = (numerator: Int(try fields.u32()), denominator: Int(try fields.u32()))
             guard fraction.denominator > 0, fraction.denominator <= Int(Int32.max) else {
@@ -111,7 +119,7 @@ struct CleanAperture {
     }
 
     /// The part of an image; nil where it is not inside, or not of whole pixels.
-    func rect(in image: PixelSize) -> PixelRect? {
+    package func rect(in image: PixelSize) -> PixelRect? {
         guard isWhole, !size.isEmpty, size.width <= image.width, size.height <= image.height else { return nil }
         // Rounded down, as libheif does.
         func start(_ offset: Fraction, _ free: Int) -> Int? {
@@ -131,12 +139,12 @@ struct CleanAperture {
 /// What an `hvcC` box tells beside the parameter sets, which follow as NAL units.
 ///
 /// - Source: ISO/IEC 14496-15 section 8.3.3.1.
-struct HEVCConfiguration {
-    let isGray: Bool
-    let depth: Int
-    let sizes: CodedSizes
+package struct HEVCConfiguration {
+    package let isGray: Bool
+    package let depth: Int
+    package let sizes: CodedSizes
 
-    init(_ fields: inout BoxCursor) throws(CoderError) {
+    package init(_ fields: inout BoxCursor) throws(CoderError) {
         try fields.skip(16)
         isGray = try fields.u8() & 3 == 0
         depth = 8 + (try fields.u8() & 7)
@@ -156,15 +164,15 @@ struct HEVCConfiguration {
 }
 
 /// The extremes of the sizes in the sequence parameter sets of a stream.
-struct CodedSizes {
-    private(set) var first: PixelSize?
-    private(set) var longest = PixelSize.zero
-    private(set) var largest = PixelSize.zero
+package struct CodedSizes {
+    package private(set) var first: PixelSize?
+    package private(set) var longest = PixelSize.zero
+    package private(set) var largest = PixelSize.zero
     /// The smallest width and height that is shown; nil without any set.
-    private(set) var leastShown: PixelSize?
+    package private(set) var leastShown: PixelSize?
 
     /// - Parameter unit: any NAL unit; others than sets have no size.
-    mutating func add(set unit: ArraySlice<UInt8>) {
+    package mutating func add(set unit: ArraySlice<UInt8>) {
         guard let size = CodedSize.hevc(unit), let shown = CodedSize.hevcWindow(unit) else { return }
         first = first ?? size
         if max(size.width, size.height) > max(longest.width, longest.height) { longest = size }
@@ -177,13 +185,13 @@ struct CodedSizes {
 /// What an `av1C` box tells; the sequence header may follow.
 ///
 /// - Source: AV1 Codec ISO Media File Format Binding, section 2.3.
-struct AV1Configuration {
-    let isGray: Bool
-    let depth: Int
+package struct AV1Configuration {
+    package let isGray: Bool
+    package let depth: Int
     /// The size in the sequence header, where it is there.
-    let coded: PixelSize?
+    package let coded: PixelSize?
 
-    init(_ fields: inout BoxCursor) throws(CoderError) {
+    package init(_ fields: inout BoxCursor) throws(CoderError) {
         try fields.skip(2)
         let flags = try fields.u8()
         depth = flags & 0x40 == 0 ? 8 : flags & 0x20 == 0 ? 10 : 12

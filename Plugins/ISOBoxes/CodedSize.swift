@@ -1,18 +1,18 @@
-internal import ImageModel
+package import ImageModel
 
 /// The size a coded stream will ask memory for, whatever the boxes around it say.
 ///
 /// Nothing is answered for a stream this reader does not understand: the decoder will refuse it, too.
-enum CodedSize {
+package enum CodedSize {
     /// The size in a sequence parameter set; nil for any other NAL unit.
     ///
     /// - Source: ITU-T H.265 sections 7.3.1.2 (header), 7.3.2.2 (set), 7.3.3 (profile and level).
-    static func hevc(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.coded }
+    package static func hevc(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.coded }
 
     /// The size of what is shown of that, as libde265 cuts it.
     ///
     /// - Source: ITU-T H.265 section 7.4.3.2.1 (conformance window), table 6-1 (its units).
-    static func hevcWindow(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.shown }
+    package static func hevcWindow(_ unit: ArraySlice<UInt8>) -> PixelSize? { sequenceSet(unit)?.shown }
 
     private static func sequenceSet(_ unit: ArraySlice<UInt8>) -> (coded: PixelSize, shown: PixelSize)? {
         guard let first = unit.first, first >> 1 & 0x3F == 33, unit.count > 2 else { return nil }
@@ -40,7 +40,7 @@ enum CodedSize {
     /// The largest size of any sequence header among open bitstream units.
     ///
     /// - Source: AV1 Bitstream & Decoding Process, sections 5.3.2 (header), 5.5.1 (sequence header).
-    static func av1(_ units: ArraySlice<UInt8>) -> PixelSize? {
+    package static func av1(_ units: ArraySlice<UInt8>) -> PixelSize? {
         var rest = units
         var largest: PixelSize?
         while let head = rest.first {
@@ -117,20 +117,20 @@ enum CodedSize {
 }
 
 /// Bits from the highest of each byte down; zeros behind the end.
-struct BitReader {
+package struct BitReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    var isExhausted: Bool { position > bytes.count * 8 }
+    package var isExhausted: Bool { position > bytes.count * 8 }
     /// Bytes begun so far.
-    var bytesRead: Int { (position + 7) / 8 }
+    package var bytesRead: Int { (position + 7) / 8 }
 
-    mutating func skip(_ count: Int) { position += count }
+    package mutating func skip(_ count: Int) { position += count }
 
     /// - Parameter count: at most 32.
-    mutating func read(_ count: Int) -> Int {
+    package mutating func read(_ count: Int) -> Int {
         var value = 0
         for index in position..<position + count {
             let byte = index >> 3 < bytes.count ? bytes[index >> 3] : 0
@@ -140,12 +140,12 @@ struct BitReader {
         return value
     }
 
-    mutating func flag() -> Bool { read(1) == 1 }
+    package mutating func flag() -> Bool { read(1) == 1 }
 
     /// An unsigned Exp-Golomb number, clamped to 32 bits.
     ///
     /// - Source: ITU-T H.265 section 9.2.
-    mutating func exponential() -> Int {
+    package mutating func exponential() -> Int {
         var zeros = 0
         while zeros < 32, !isExhausted, read(1) == 0 { zeros += 1 }
         return (1 << zeros) - 1 + read(zeros)

@@ -1,15 +1,15 @@
 internal import CoderPluginKit
-internal import ImageModel
+package import ImageModel
 
 /// Knows what each image of a file is made of, and refuses what must not be decoded.
 ///
 /// Every item is looked at once, however many images lead to it: files may derive thousands of images from one,
 /// in long chains or in circles.
 ///
-/// libheif 1.15 follows circles until the stack ends, and its decoders trust the sizes in the streams.
-final class Derivations {
-    let table: ItemTable
-    let limits: DecodeLimits
+/// libheif 1.15 follows circles until the stack ends, and decoders trust the sizes in the streams.
+package final class Derivations {
+    package let table: ItemTable
+    package let limits: DecodeLimits
     private var nodes: [UInt32: Node] = [:]
     private var sizes: [UInt32: Result<PixelSize, CoderError>] = [:]
     private var alphas: [UInt32: Result<UInt32?, CoderError>] = [:]
@@ -24,26 +24,26 @@ final class Derivations {
         var failure: CoderError?
     }
 
-    init(_ table: ItemTable, limits: DecodeLimits) {
+    package init(_ table: ItemTable, limits: DecodeLimits) {
         self.table = table
         self.limits = limits
     }
 
-    /// Returns the facts of an image that may be decoded.
+    /// Refuses an image that must not be decoded.
     ///
     /// - Throws: `.unsupported`, `.corrupt`, `.limitExceeded`.
-    func picture(_ id: UInt32) throws(CoderError) -> Picture {
-        let picture = try Picture(id, in: self)
-        try checkWhole(picture.size, of: id)
+    package func check(image id: UInt32) throws(CoderError) {
+        let size = try size(id)
+        _ = try coded(id)
+        try checkWhole(size, of: id)
         // Overlays may draw the same image thousands of times.
-        let allowed = max(16 * (picture.size.area ?? 0), 64_000_000)
+        let allowed = max(16 * (size.area ?? 0), 64_000_000)
         let cost = node(id).cost
         if cost > allowed { throw .limit("pixels", allowed: allowed, requested: cost) }
-        return picture
     }
 
     /// The first image with samples of its own below `id`.
-    func coded(_ id: UInt32) throws(CoderError) -> UInt32 {
+    package func coded(_ id: UInt32) throws(CoderError) -> UInt32 {
         let node = node(id)
         if let failure = node.failure { throw failure }
         guard let coded = node.coded else { throw .corrupt("a derived image leads to none with samples") }
@@ -51,11 +51,11 @@ final class Derivations {
     }
 
     /// Width and height after the transforms.
-    func size(_ id: UInt32) throws(CoderError) -> PixelSize {
+    package func size(_ id: UInt32) throws(CoderError) -> PixelSize {
         if let known = sizes[id] { return try known.get() }
         let result: Result<PixelSize, CoderError>
         do throws(CoderError) {
-            result = .success(try Picture.size(of: id, in: table))
+            result = .success(try table.shownSize(of: id))
         } catch {
             result = .failure(error)
         }
@@ -63,10 +63,10 @@ final class Derivations {
         return try result.get()
     }
 
-    /// The item that libheif takes for the alpha channel of `id`: one of the same size.
+    /// The item that holds the alpha channel of `id`: one of the same size.
     ///
     /// - Source: ISO/IEC 23008-12 sections 6.5.8 and B.2.2; ISO/IEC 23000-22 (MIAF) section 7.3.5.2.
-    func alpha(_ id: UInt32) throws(CoderError) -> UInt32? {
+    package func alpha(_ id: UInt32) throws(CoderError) -> UInt32? {
         if let known = alphas[id] { return try known.get() }
         let result: Result<UInt32?, CoderError>
         do throws(CoderError) {
@@ -87,8 +87,13 @@ final class Derivations {
     }
 
     /// Whether there is an alpha channel, or something that should be one.
-    func hasAlpha(_ id: UInt32) -> Bool {
+    package func hasAlpha(_ id: UInt32) -> Bool {
         do throws(CoderError) { return try alpha(id) != nil } catch { return true }
+    }
+
+    /// The auxiliary images of `id` that should be an alpha channel.
+    package func alphaCount(_ id: UInt32) -> Int {
+        table.sources("auxl", to: id).filter { Self.alphaKinds.contains(table.auxiliaryKind(of: $0) ?? "") }.count
     }
 
     private static let alphaKinds: Set<String> = [
@@ -96,7 +101,7 @@ final class Derivations {
     ]
 
     /// The images that decoding `id` reads, itself first.
-    func closure(of id: UInt32) -> [UInt32] {
+    package func closure(of id: UInt32) -> [UInt32] {
         var found = [id]
         var seen: Set<UInt32> = [id]
         var next = 0
@@ -166,8 +171,8 @@ final class Derivations {
 
     // MARK: Limits
 
-    /// Holds an image that libheif decodes as a whole against the limits.
-    func check(_ size: PixelSize) throws(CoderError) {
+    /// Holds an image that is decoded as a whole against the limits.
+    package func check(_ size: PixelSize) throws(CoderError) {
         let side = max(size.width, size.height)
         if limits.maxSide > 0, side > limits.maxSide {
             throw .limit("side", allowed: limits.maxSide, requested: side)
@@ -198,7 +203,7 @@ final class Derivations {
     }
 
     /// A coded image is padded to whole blocks and may be cropped, but not from a wall to a stamp.
-    func checkCoded(_ size: PixelSize, of id: UInt32) throws(CoderError) {
+    package func checkCoded(_ size: PixelSize, of id: UInt32) throws(CoderError) {
         try check(size)
         for property in table.properties(of: id) {
             guard case .extent(let stored) = property, let area = size.area else { continue }

@@ -1,24 +1,24 @@
-internal import ImageModel
+package import ImageModel
 
 /// Where the pixels of a canvas stand once the image is cropped, turned and mirrored.
 ///
 /// - Source: ISO/IEC 23008-12 sections 6.5.10 (turn), 6.5.12 (mirror); ISO/IEC 14496-12 section 12.1.4 (crop).
-struct Placement {
+package struct Placement {
     /// The size of the image that is shown.
-    private(set) var size: PixelSize
+    package private(set) var size: PixelSize
     /// The place on the canvas of the image's first pixel.
     private var origin = Step(0, 0)
     /// How one pixel to the right, and one row down, in the image moves on the canvas.
     private var right = Step(1, 0)
     private var down = Step(0, 1)
 
-    struct Step: Equatable {
-        var x, y: Int
-        init(_ x: Int, _ y: Int) { (self.x, self.y) = (x, y) }
+    package struct Step: Equatable {
+        package var x, y: Int
+        package init(_ x: Int, _ y: Int) { (self.x, self.y) = (x, y) }
     }
 
     /// Applies the transforms in the order of the file; nil for one that only libheif applies.
-    init?(_ properties: [ItemProperty], canvas: PixelSize) {
+    package init?(_ properties: [ItemProperty], canvas: PixelSize) {
         size = canvas
         for property in properties {
             switch property {
@@ -26,15 +26,35 @@ struct Placement {
                 guard let rect = aperture.rect(in: size) else { return nil }
                 append(Step(rect.x, rect.y), right: Step(1, 0), down: Step(0, 1))
                 size = rect.size
-            case .rotation(let turns):
-                for _ in 0..<turns {
-                    append(Step(size.width - 1, 0), right: Step(0, 1), down: Step(-1, 0))
-                    size = size.transposed
-                }
-            case .mirror(0): append(Step(0, size.height - 1), right: Step(1, 0), down: Step(0, -1))
-            case .mirror: append(Step(size.width - 1, 0), right: Step(-1, 0), down: Step(0, 1))
+            case .rotation(let turns): turn(turns)
+            case .mirror(let axis): mirror(axis)
             default: break
             }
+        }
+    }
+
+    /// - Parameters:
+    ///   - part: of the canvas, which is turned against the clock, then mirrored.
+    ///   - mirror: 0 exchanges top and bottom, 1 left and right.
+    package init(_ part: PixelRect, turns: Int, mirror: Int?) {
+        size = part.size
+        origin = Step(part.x, part.y)
+        turn(turns)
+        if let mirror { self.mirror(mirror) }
+    }
+
+    private mutating func turn(_ quarters: Int) {
+        for _ in 0..<quarters {
+            append(Step(size.width - 1, 0), right: Step(0, 1), down: Step(-1, 0))
+            size = size.transposed
+        }
+    }
+
+    private mutating func mirror(_ axis: Int) {
+        if axis == 0 {
+            append(Step(0, size.height - 1), right: Step(1, 0), down: Step(0, -1))
+        } else {
+            append(Step(size.width - 1, 0), right: Step(-1, 0), down: Step(0, 1))
         }
     }
 
@@ -50,25 +70,25 @@ struct Placement {
     }
 
     /// Whether rows of the canvas are columns of the image.
-    var isTransposed: Bool { right.x == 0 }
+    package var isTransposed: Bool { right.x == 0 }
 
     /// Where a pixel of the canvas is shown; may lie outside of the image.
-    func image(of pixel: Step) -> Step {
+    package func image(of pixel: Step) -> Step {
         let (x, y) = (pixel.x - origin.x, pixel.y - origin.y)
         return Step(x * right.x + y * right.y, x * down.x + y * down.y)
     }
 
     /// How one pixel to the right, and one row down, on the canvas moves in the image.
-    var steps: (right: Step, down: Step) { (Step(right.x, down.x), Step(right.y, down.y)) }
+    package var steps: (right: Step, down: Step) { (Step(right.x, down.x), Step(right.y, down.y)) }
 
     /// Where a part of the canvas is shown; may lie outside of the image.
-    func image(of rect: PixelRect) -> PixelRect {
+    package func image(of rect: PixelRect) -> PixelRect {
         Self.rect(
             image(of: Step(rect.x, rect.y)), image(of: Step(rect.x + rect.width - 1, rect.y + rect.height - 1)))
     }
 
     /// The part of the canvas that a part of the image shows.
-    func canvas(of rect: PixelRect) -> PixelRect {
+    package func canvas(of rect: PixelRect) -> PixelRect {
         func place(_ x: Int, _ y: Int) -> Step {
             Step(origin.x + right.x * x + down.x * y, origin.y + right.y * x + down.y * y)
         }

@@ -1,21 +1,23 @@
-internal import CoderPluginKit
-internal import ImageModel
+package import CoderPluginKit
+package import ImageModel
 
 /// Exif, XMP and the colour profile of a picture.
-struct MetadataReader {
-    let table: ItemTable
-    let session: DecoderSession
+package struct MetadataReader {
+    package let table: ItemTable
+    package let session: DecoderSession
 
-    func blobs(of picture: Picture) throws(CoderError) -> [MetadataBlob] {
+    package init(table: ItemTable, session: DecoderSession) { (self.table, self.session) = (table, session) }
+
+    package func blobs(of id: UInt32, profile: Range<Int>?) throws(CoderError) -> [MetadataBlob] {
         var found: [MetadataBlob] = []
-        if let profile = picture.profile {
+        if let profile {
             if let limit = limitPassed(profile.count) { throw limit }
             found.append(MetadataBlob(.icc, Array(table.bytes[profile])))
         }
         // Many items may name the same bytes of a small file.
         var budget = MetadataBudget(session.limits)
-        for id in table.sources("cdsc", to: picture.id) {
-            guard let blob = try blob(id) else { continue }
+        for item in table.sources("cdsc", to: id) {
+            guard let blob = try blob(item) else { continue }
             if let reason = budget.refusal(of: "\(blob.kind)", bytes: blob.bytes.count) {
                 session.host.warn(reason)
                 break
@@ -38,7 +40,7 @@ struct MetadataReader {
     }
 
     /// What Exif says, if its bytes are there already; nobody applies it.
-    func storedOrientation(of id: UInt32) -> Orientation? {
+    package func storedOrientation(of id: UInt32) -> Orientation? {
         for item in table.sources("cdsc", to: id) where table.items[item]?.type == "Exif" {
             if let bytes = try? data(of: item), let exif = Self.withoutOffset(bytes) {
                 return ExifOrientation.read(exif)
@@ -54,7 +56,7 @@ struct MetadataReader {
     /// That of a file with the short header, and of some others, begins with the TIFF header itself.
     ///
     /// - Source: ISO/IEC 23008-12 section A.2.1.
-    static func withoutOffset(_ item: [UInt8]) -> [UInt8]? {
+    package static func withoutOffset(_ item: [UInt8]) -> [UInt8]? {
         guard item.count > 4 else { return nil }
         if item.starts(with: [0x49, 0x49, 0x2A, 0]) || item.starts(with: [0x4D, 0x4D, 0, 0x2A]) { return item }
         let offset = item.prefix(4).reduce(0) { $0 << 8 | Int($1) }

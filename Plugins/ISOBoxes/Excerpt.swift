@@ -1,18 +1,20 @@
-internal import CoderPluginKit
-internal import ImageModel
+package import CoderPluginKit
+package import ImageModel
 
-/// Boxes that show libheif a single image of a file, and only the items that it is made of.
+/// Boxes that show a library a single image of a file, and only the items that it is made of.
 ///
 /// Put in front of the file, they make another one: all of the file becomes a box of data.
 ///
 ///     ftyp | meta | mdat: the file
 ///
-/// libheif 1.15 reads no items but the image and those of its tiles and alpha, so nothing else in the file can stop it.
-struct Excerpt {
-    private(set) var prefix: [UInt8] = []
+/// libheif 1.15 and libavif 0.11 read no items but the image and those of its tiles and alpha, so nothing else in the
+/// file can stop them.
+package struct Excerpt {
+    package private(set) var prefix: [UInt8] = []
     private let members: [Member]
     private let numbers: [UInt32: UInt16]
     private let derivations: Derivations
+    private let brand: FourCC
     /// What stands in the `meta` box itself.
     private var inline: [UInt8] = []
 
@@ -25,9 +27,12 @@ struct Excerpt {
 
     /// - Parameters:
     ///   - members: all items that are needed, that of the image first.
-    ///   - transforms: whether the image is turned, mirrored and cropped as the file states.
-    init(
-        _ members: [UInt32], in derivations: Derivations, from source: ByteSource, transforms: Bool = true
+    ///   - brand: of the file that the boxes make.
+    ///   - needsData: whether the bytes of the items have to be there.
+    ///   - keeping: which properties the items keep.
+    package init(
+        _ members: [UInt32], in derivations: Derivations, from source: ByteSource, brand: FourCC = "mif1",
+        needsData: Bool = true, keeping: (ItemProperty) -> Bool = { _ in true }
     ) throws(CoderError) {
         let table = derivations.table
         var found: [Member] = []
@@ -39,24 +44,23 @@ struct Excerpt {
             var places: [Range<Int>] = []
             let isInline = item.extents.first?.method == 1
             for extent in item.extents {
-                let place = try table.place(extent, in: source)
+                let place = try table.place(extent, in: source, needsData: needsData)
                 // A length of 0 stands for "up to the end".
                 if place.isEmpty { continue }
                 places.append(isInline ? inline.count..<inline.count + place.count : place)
                 if isInline { inline += table.bytes[place] }
             }
-            let properties =
-                transforms ? item.properties : item.properties.filter { !table.properties[$0.index].isTransform }
+            let properties = item.properties.filter { keeping(table.properties[$0.index]) }
             found.append(Member(item: item, properties: properties, isInline: isInline, places: places))
             links += table.targets("dimg", from: id).count + 2
         }
-        // libheif looks through all references for every item.
+        // libraries look through all references for every item.
         let steps = links.multipliedReportingOverflow(by: found.count)
         if steps.overflow || steps.partialValue > 50_000_000 {
             throw .limit("references", allowed: 50_000_000, requested: steps.partialValue)
         }
         self.members = found
-        self.derivations = derivations
+        (self.derivations, self.brand) = (derivations, brand)
         numbers = Dictionary(uniqueKeysWithValues: members.enumerated().map { ($1, UInt16($0 + 1)) })
         prefix = boxes(shift: boxes(shift: 0, of: source).count, of: source)
     }
@@ -64,9 +68,9 @@ struct Excerpt {
     private func boxes(shift: Int, of source: ByteSource) -> [UInt8] {
         var out = BoxWriter()
         out.box("ftyp") {
-            $0.code("mif1")
+            $0.code(brand)
             $0.u32(0)
-            $0.code("mif1")
+            $0.code(brand)
         }
         out.fullBox("meta") { meta(&$0, shift: shift) }
         // The size in eight bytes, for a file of any length.

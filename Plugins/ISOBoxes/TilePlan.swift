@@ -1,35 +1,37 @@
-internal import CoderPluginKit
-internal import ImageModel
+package import CoderPluginKit
+package import ImageModel
 
 /// An image that is put together here, tile by tile, and not by libheif.
 ///
 /// - Source: ISO/IEC 23008-12 section 6.6.2.3.
-struct TilePlan {
-    let tiles: [UInt32]
-    let columns: Int
-    let canvas: PixelSize
-    let tile: PixelSize
-    let placement: Placement
+package struct TilePlan {
+    package let tiles: [UInt32]
+    package let columns: Int
+    package let canvas: PixelSize
+    package let tile: PixelSize
+    package let placement: Placement
 
     /// A tile that a region touches.
-    struct Place {
+    package struct Place {
         /// The part of the tile, in its pixels.
-        let part: PixelRect
+        package let part: PixelRect
         /// Where the first pixel of the part stands in the region.
-        let target: Placement.Step
+        package let target: Placement.Step
+
+        package init(part: PixelRect, target: Placement.Step) { (self.part, self.target) = (part, target) }
     }
 
     /// - Parameter size: of the image, after its transforms.
     /// - Returns: nil where libheif has to put the image together, or refuse it.
-    init?(grid id: UInt32, size: PixelSize, in derivations: Derivations, from source: ByteSource) {
+    package init?(grid id: UInt32, size: PixelSize, in derivations: Derivations, from source: ByteSource) {
         let table = derivations.table
         guard table.items[id]?.type == "grid", let rule = try? table.data(of: id, from: source, limit: 64),
-            rule.count >= 8, let canvas = try? HeaderGuard.gridCanvas(rule), !canvas.isEmpty,
+            rule.count >= 8, let canvas = try? DerivedCanvas.grid(rule), !canvas.isEmpty,
             let placement = Placement(table.properties(of: id), canvas: canvas), placement.size == size
         else { return nil }
         let (rows, columns) = (Int(rule[2]) + 1, Int(rule[3]) + 1)
         let tiles = table.targets("dimg", from: id)
-        guard tiles.count == rows * columns, let tile = try? GridGuard(table: table).size(of: tiles[0]), !tile.isEmpty
+        guard tiles.count == rows * columns, let tile = try? table.tileSize(of: tiles[0]), !tile.isEmpty
         else { return nil }
         let (width, tooWide) = tile.width.multipliedReportingOverflow(by: columns)
         let (height, tooHigh) = tile.height.multipliedReportingOverflow(by: rows)
@@ -42,7 +44,7 @@ struct TilePlan {
     }
 
     /// An image of one stream, as a single tile.
-    init?(single id: UInt32, size: PixelSize, in derivations: Derivations) {
+    package init?(single id: UInt32, size: PixelSize, in derivations: Derivations) {
         let table = derivations.table
         guard table.items[id]?.isDerived == false else { return nil }
         let properties = table.properties(of: id)
@@ -54,7 +56,7 @@ struct TilePlan {
     }
 
     /// Tiles that a region of the image touches, each item once, and where to paint it.
-    func places(in region: PixelRect) -> [(tile: UInt32, places: [Place])] {
+    package func places(in region: PixelRect) -> [(tile: UInt32, places: [Place])] {
         let wanted = placement.canvas(of: region).intersection(PixelRect(canvas))
         guard !wanted.isEmpty else { return [] }
         var found: [(tile: UInt32, places: [Place])] = []
