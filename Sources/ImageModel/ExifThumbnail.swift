@@ -22,18 +22,21 @@ package struct ExifThumbnail {
 
     /// The same blob without a thumbnail; unchanged when it has none, or cannot be read.
     ///
-    /// IFD0 no longer leads to IFD1, and the bytes of the thumbnail are zeroed: of a picture that was cut they may show
-    /// what was cut off. Nothing else is moved or rewritten.
+    /// IFD0 no longer leads to IFD1. The bytes of the thumbnail go where they end the blob, and are zeroed elsewhere: of an
+    /// image that was cut they may show what was cut off. Nothing is moved.
     package static func removing(_ exif: [UInt8]) -> [UInt8] {
         guard let tiff = TIFFStructure(exif), let link = tiff.link(of: tiff.first) else { return exif }
         let directory = tiff.long(at: link)
         if directory == 0 { return exif }
         var copy = exif
+        copy.replaceSubrange(link..<link + 4, with: [0, 0, 0, 0])
         // Before that stands IFD0: who says that the thumbnail is there would have it erased.
-        if let place = Self.place(tiff, directory, within: exif.count), place.lowerBound >= link + 4 {
+        guard let place = Self.place(tiff, directory, within: exif.count), place.lowerBound >= link + 4 else { return copy }
+        if exif[place.upperBound...].allSatisfy({ $0 == 0 }) {
+            copy.removeSubrange(place.lowerBound...)
+        } else {
             copy.replaceSubrange(place, with: repeatElement(0, count: place.count))
         }
-        copy.replaceSubrange(link..<link + 4, with: [0, 0, 0, 0])
         return copy
     }
 

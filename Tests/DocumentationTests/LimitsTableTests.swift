@@ -12,8 +12,10 @@ import Testing
     /// What a limit is a limit of, and what becomes of a picture that passes it.
     private static let meanings = [
         "side": "pixels of either side of the canvas, of a frame, of what is made",
-        "pixels": "width × height of what is decoded or made",
-        "source-pixels": "width × height of a canvas of which a coder decodes a part or a smaller size only",
+        "pixels":
+            "width × height of the image, and of what is made; where a coder reads tiles or renders vectors, of the part that is decoded",
+        "source-pixels":
+            "width × height of a canvas of tiles or vectors, of which only a part or a smaller size is decoded",
         "frames": "frames",
         "total": "canvas pixels × frames",
         "input": "bytes of a file or a growing source",

@@ -107,9 +107,9 @@ final class OpenedImage {
 }
 
 extension CoderError {
-    /// With the numbers of a limit of libavif's own, which tells none: the most that it takes.
+    /// What libavif calls a limit of pixels: it takes no more, whatever the limits of the session are.
     var numbered: CoderError {
         code == .limitExceeded && limit?.name == "pixels"
-            ? .limit("pixels", allowed: 1 << 28, requested: 1 << 28 + 1) : self
+            ? .unsupported("a stream of more pixels than the boxes state, or than libavif takes (268,435,456)") : self
     }
 }

@@ -94,7 +94,7 @@ public final class PNGEncoder: RowEncoder {
     }
 
     /// Bands stay small on machines of many processors.
-    private static let mostStripsPerBand = 8
+    private static let mostStripsPerBand = 4
 
     public func addRows(_ surface: borrowing Surface) throws(CoderError) {
         guard let strips, let sink, !isWritten else { throw CoderError(.misuse, "no rows were begun") }

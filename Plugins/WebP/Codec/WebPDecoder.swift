@@ -17,6 +17,8 @@ public final class WebPDecoder: ImageDecoder {
         var frame: WebPContainer.Frame?
         var hasAlpha: Bool
         var isLossless: Bool
+        /// Whether libwebp gives other alpha samples for a part than for the whole.
+        var needsWholeAlpha = false
 
         var rect: PixelRect { frame?.rect ?? PixelRect(canvas) }
     }
@@ -43,11 +45,12 @@ public final class WebPDecoder: ImageDecoder {
         try reader.skip(4)
         guard try reader.consume(Array("WEBP".utf8)) else { throw .notMine() }
 
-        let picture = try ended { () throws(CoderError) in try Self.picture(source) }
+        var picture = try ended { () throws(CoderError) in try Self.picture(source) }
+        picture.needsWholeAlpha = WebPContainer.filtersAlpha(source)
         var info = ImageInfo(
             size: picture.canvas, nativeFormat: picture.hasAlpha ? .rgba8 : .rgb8,
             isAnimated: picture.frame != nil, isLossy: !picture.isLossless,
-            regionCost: picture.frame == nil ? .above : .whole)
+            regionCost: picture.frame == nil && !picture.needsWholeAlpha ? .above : .whole)
         if let exif = try bytes(.exif) { info.orientation = ExifOrientation.read(Self.tiff(exif)) }
         info.color.hasProfile = WebPContainer.chunk(.profile, of: source) != nil
         self.picture = picture

@@ -57,6 +57,24 @@ struct RewritePlan {
         let isTurned = options.transform != .up
         if isTurned { request.transform = stored.followed(by: options.transform) }
         edit(metadata, options, orientation: isTurned ? options.orientation ?? .up : options.orientation)
+        if !isTurned, options.orientation == nil { warnOfOrientation(stored, metadata) }
+    }
+
+    /// Tells that the image will be shown in another way: the orientation goes with the metadata that states it.
+    private mutating func warnOfOrientation(_ stored: Orientation, _ metadata: [MetadataBlob]) {
+        let kept = metadata.filter { !request.removed.contains($0.kind) }
+        let states = kept.contains { blob in
+            switch blob.kind {
+            case .exif: ExifOrientation.read(blob.bytes) == stored
+            case .xmp: XMPOrientation.read(blob.bytes) == stored
+            default: false
+            }
+        }
+        if stored != .up, !states {
+            warnings.append(
+                "the orientation \(stored.rawValue) is removed with the metadata, so the image is shown otherwise: "
+                    + "--set-orientation \(stored.rawValue) keeps it")
+        }
     }
 
     /// Edits Exif and XMP, which the plugin only replaces.
@@ -79,6 +97,12 @@ struct RewritePlan {
                 if let orientation { bytes = ExifOrientation.storing(orientation, in: bytes) }
                 if changesPixels { bytes = ExifPixelSize.replacing(bytes, with: size) }
             case .xmp:
+                if options.removed.contains(.gps) {
+                    bytes = XMPPosition.removing(bytes)
+                    if XMPPosition.isStored(in: bytes) {
+                        warnings.append("the XMP packet may still tell the place: --strip xmp removes it")
+                    }
+                }
                 if let orientation { bytes = XMPOrientation.replacing(bytes, with: orientation) }
             default: continue
             }

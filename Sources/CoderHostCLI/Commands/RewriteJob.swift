@@ -78,6 +78,7 @@ final class RewriteJob: Sendable {
     private func rewrite(_ file: String, _ number: Int) throws(CoderError) -> Outcome {
         let source = try ImageSource(path: file, limits: limits)
         let path = Self.path(target, file, number)
+        try refuseOtherFormat(of: path, source)
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
@@ -88,6 +89,23 @@ final class RewriteJob: Sendable {
         isWritten = true
         outputs.withLock { $0.note(path, from: file) }
         return Outcome(file: file, output: path, inputBytes: source.count, bytes: bytes, report: report)
+    }
+
+    /// The ending of the output must not name another format than the one the file keeps.
+    private func refuseOtherFormat(of path: String, _ source: ImageSource) throws(CoderError) {
+        guard let suffix = FileName(path).suffix?.lowercased() else { return }
+        let served = host.manager.coders.map(\.descriptor.formats)
+        let format = try host.manager.withSession(source) { session throws(CoderError) in session.format }
+        // A coder of two formats reads both alike, such as stills and animations of one ending.
+        let isNamed = served.contains { $0.contains { $0.extensions.contains(suffix) } }
+        let isAtHome = served.contains { formats in
+            formats.contains { $0.id == format } && formats.contains { $0.extensions.contains(suffix) }
+        }
+        if isNamed, !isAtHome {
+            throw .invalidArgument(
+                "\(path) names another format than \(format), which a rewrite keeps",
+                hint: "choose an ending of \(format), or use coderhost convert")
+        }
     }
 
     /// A rewritten file keeps its format, and so its ending.

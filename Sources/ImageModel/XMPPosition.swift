@@ -1,0 +1,78 @@
+/// Removes the position from an XMP packet.
+///
+/// The packet is not parsed as XML: properties whose name begins with `GPS` are looked for as attributes
+/// (`exif:GPSLatitude="…"`) and as elements (`<exif:GPSLatitude>…</exif:GPSLatitude>`).
+///
+/// - Source: XMP part 2 section 3.3 (Exif namespace).
+package enum XMPPosition {
+    private static let mark = Array(":GPS".utf8)
+    private static let space = Set(" \t\r\n".utf8)
+
+    package static func isStored(in packet: [UInt8]) -> Bool { find(mark, in: packet, from: 0) != nil }
+
+    /// The same packet without the position; unchanged where none is found, and where what is found is neither attribute
+    /// nor element.
+    ///
+    /// - Complexity: linear, but for elements without an end.
+    package static func removing(_ packet: [UInt8]) -> [UInt8] {
+        var kept: [UInt8] = []
+        var from = 0
+        var place = 0
+        while let found = find(mark, in: packet, from: place) {
+            guard let range = property(around: found, in: packet), range.lowerBound >= from else {
+                place = found + mark.count
+                continue
+            }
+            kept += packet[from..<range.lowerBound]
+            from = range.upperBound
+            place = from
+        }
+        return kept + packet[from...]
+    }
+
+    /// The bytes of the property whose prefix ends at `colon`.
+    private static func property(around colon: Int, in packet: [UInt8]) -> Range<Int>? {
+        var start = colon
+        while start > 0, isNameByte(packet[start - 1]) { start -= 1 }
+        var end = colon + 1
+        while end < packet.count, isNameByte(packet[end]) { end += 1 }
+        guard start > 0, start < colon else { return nil }
+        if packet[start - 1] == UInt8(ascii: "<") { return element(packet[start..<end], at: start - 1, in: packet) }
+        guard space.contains(packet[start - 1]) else { return nil }
+        // name = "value", and the space before it
+        while end < packet.count, space.contains(packet[end]) { end += 1 }
+        guard end < packet.count, packet[end] == UInt8(ascii: "=") else { return nil }
+        end += 1
+        while end < packet.count, space.contains(packet[end]) { end += 1 }
+        guard end < packet.count, [UInt8(ascii: "\""), UInt8(ascii: "'")].contains(packet[end]),
+            let close = packet[(end + 1)...].firstIndex(of: packet[end])
+        else { return nil }
+        return start - 1..<close + 1
+    }
+
+    private static func element(_ name: ArraySlice<UInt8>, at start: Int, in packet: [UInt8]) -> Range<Int>? {
+        guard let close = packet[start...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        if packet[close - 1] == UInt8(ascii: "/") { return start..<close + 1 }
+        let last = Array("</".utf8) + name + Array(">".utf8)
+        return find(last, in: packet, from: close).map { start..<$0 + last.count }
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+        default: false
+        }
+    }
+
+    private static func find(_ bytes: [UInt8], in packet: [UInt8], from start: Int) -> Int? {
+        var place = start
+        while place + bytes.count <= packet.count, let next = packet[place...].firstIndex(of: bytes[0]),
+            next + bytes.count <= packet.count
+        {
+            if packet[next..<next + bytes.count].elementsEqual(bytes) { return next }
+            place = next + 1
+        }
+        return nil
+    }
+}
