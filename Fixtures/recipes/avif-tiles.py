@@ -24,19 +24,19 @@ def wave(place, height):
 
 
 def luma(x, y):
-    return unit * (40 + wave(x * 3 + y * 2, 176))
+    return unit * (40 + wave(x * 2 + y, 176))
 
 
 def blue(x, y):
-    return unit * (64 + wave(x * 2 + y * 3, 128))
+    return unit * (64 + wave(x + y, 128))
 
 
 def red(x, y):
-    return unit * (64 + wave(x * 5 + y + 90, 128))
+    return unit * (64 + wave(x * 2 + y + 90, 128))
 
 
 def alpha(x, y):
-    return wave((x * 3 + y * 2) * unit, top - 1)
+    return wave((x * 2 + y) * unit, top - 1)
 
 
 wide = side if kind == "444" else side // 2
