@@ -5,7 +5,7 @@ import Testing
 import WebPCodec
 
 private let stills = [
-    "webp/lossy.webp", "webp/lossy-alpha.webp", "webp/lossless.webp", "webp/lossless-alpha.webp", "pictures/f.webp",
+    "webp/lossy.webp", "webp/lossless.webp", "webp/lossless-alpha.webp", "pictures/f.webp",
     "pictures/rgba.webp",
 ]
 
@@ -64,7 +64,9 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         ] as [CoderOptions], [PixelSize(131, 77), PixelSize(33, 90), PixelSize(3, 2)])
     func `equals the same part of the whole with every filter`(options: CoderOptions, size: PixelSize) throws {
         try examine(try encoded(size, .rgb8, options), seed: 2)
-        try examine(try encoded(size, .rgba8, options), seed: 3, count: 4)
+        var alpha = options
+        alpha["webp.alpha-filtering"] = .integer(0)
+        try examine(try encoded(size, .rgba8, alpha), seed: 3, count: 4)
     }
 
     @Test func `costs the rows above it, of an animation the whole image`() throws {
@@ -94,6 +96,17 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(still.outcome(of: nil, .rgb8, scaledTo: small).code == nil)
     }
 
+    /// libwebp undoes that filter from the first row of the part on; `dwebp -crop` shows the same.
+    @Test func `of alpha that is filtered horizontally is refused`() throws {
+        let bytes = try file("webp/lossy-alpha.webp")
+        let alpha = try #require(bytes.indices.dropLast(8).first { bytes[$0...].starts(with: Array("ALPH".utf8)) })
+        #expect(bytes[alpha + 8] & 0x0F == 0x05)
+        let decoder = try makeDecoder(bytes)
+        #expect(try decoder.readHeader().regionCost == .whole)
+        #expect(decoder.outcome(of: PixelRect(x: 0, y: 12, width: 4, height: 4), .rgba8).code == .refused)
+        #expect(decoder.outcome(of: nil, .rgba8).code == nil)
+    }
+
     @Test func `outside of the image is refused before memory is taken`() throws {
         let host = ListeningHost()
         let decoder = try makeDecoder(file("webp/lossless.webp"), host: host.services())
@@ -114,7 +127,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(host.mostReserved == 0)
     }
 
-    @Test(arguments: stills.prefix(4)) func `of a file that is cut is that of the cut image`(name: String) throws {
+    @Test(arguments: stills.prefix(3)) func `of a file that is cut is that of the cut image`(name: String) throws {
         let bytes = try file(name)
         var random = SeededRandom(6)
         var codes: Set<CoderError.Code?> = []
@@ -135,7 +148,7 @@ private func examine(_ bytes: [UInt8], seed: UInt64, count: Int = 10) throws {
         #expect(codes.contains(.truncated) && codes.isSubset(of: [nil, .truncated, .corrupt]))
     }
 
-    @Test(arguments: stills.prefix(4)) func `of a damaged file ends with a typed error or with pixels`(name: String) throws {
+    @Test(arguments: stills.prefix(3)) func `of a damaged file ends with a typed error or with pixels`(name: String) throws {
         let bytes = try file(name)
         var random = SeededRandom(7)
         let legal: Set<CoderError.Code?> = [nil, .corrupt, .truncated, .unsupportedFeature, .notMine, .limitExceeded]

@@ -62,6 +62,47 @@ import Testing
         #expect(try PixelHash.hex(session.decodeImage()) == PixelHash.hex(Bench.decode(file).pixels))
     }
 
+    @Test(arguments: Fixture.valid("jpeg").filter { ($0.expect?.orientation ?? 1) > 1 })
+    func `warns of an orientation that goes with the metadata`(file: Fixture) throws {
+        func warnings(_ change: (inout RewriteOptions) -> Void) throws -> [String] {
+            var options = RewriteOptions()
+            options.removed = [.exif, .xmp]
+            change(&options)
+            return try Bench.manager.rewrite(Bench.source(file), to: MemorySink(), options).warnings
+        }
+
+        let orientation = try #require(file.expect?.orientation)
+        let without = try warnings { _ in }
+        #expect(without.count == 1 && without[0].hasPrefix("the orientation \(orientation) is removed"), "\(without)")
+        #expect(try warnings { $0.orientation = Orientation(rawValue: orientation) } == [])
+        #expect(try warnings { $0.removed = [.gps, .thumbnail] } == [])
+    }
+
+    @Test func `without the place has none in XMP either`() throws {
+        let packet = Array(
+            """
+            <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\
+            <rdf:Description xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:GPSLatitude="1,2N" exif:FNumber="4/1">\
+            <exif:GPSLongitude>3,4E</exif:GPSLongitude></rdf:Description></rdf:RDF></x:xmpmeta>
+            """.utf8)
+        let place = Fixture.named("pictures/f.png")
+        let plain = try Bench.manager.decode(Bench.source(place))
+        let image = DecodedImage(
+            info: plain.info, pixels: plain.pixels, metadata: [MetadataBlob(.xmp, packet)], format: "png",
+            coder: plain.coder)
+        for format: ImageFormat in ["jpeg", "png", "webp"] {
+            let file = try Bench.manager.encode(image, to: format)
+            var options = RewriteOptions()
+            options.removed = [.gps]
+            let sink = MemorySink()
+            #expect(try Bench.manager.rewrite(ImageSource(file), to: sink, options).warnings == [])
+            let left = try Bench.manager.openSession(ImageSource(sink.bytes)).metadata().filter { $0.kind == .xmp }
+            let text = String(decoding: try #require(left.first).bytes, as: UTF8.self)
+            #expect(!text.contains("GPS") && text.contains(#"exif:FNumber="4/1""#), "\(format): \(text)")
+            #expect(try digests(sink.bytes) == digests(file))
+        }
+    }
+
     @Test(arguments: files.filter { $0.format != "jpeg" })
     func `of a format that is not turned without loss is refused`(file: Fixture) throws {
         #expect(Bench.code { _ = try rewrite(file) { $0.transform = .right } } == .refused)

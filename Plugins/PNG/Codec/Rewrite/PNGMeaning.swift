@@ -9,7 +9,7 @@ internal import ImageModel
 /// | xmp | text with the keyword "XML:com.adobe.xmp" or "Raw profile type xmp" |
 /// | icc | iCCP, text with the keyword "Raw profile type icc" or "… icm" |
 /// | iptc | text with the keyword "Raw profile type iptc" or "… 8bim" |
-/// | text | every other tEXt, zTXt, iTXt |
+/// | text | tEXt, zTXt, iTXt, raw profiles among them, but not the packet of XMP in iTXt |
 /// | raw | every other ancillary chunk, unless ``PNGMeaning/concernsLook(_:)`` |
 struct PNGMeaning: Equatable {
     var kinds: Set<MetadataBlob.Kind> = []
@@ -54,7 +54,7 @@ struct PNGMeaning: Equatable {
         guard keyword.hasPrefix(rawProfile),
             let kind = rawKinds[keyword.dropFirst(rawProfile.count).lowercased()]
         else { return [.text] }
-        return [kind]
+        return [kind, .text]
     }
 
     /// Whether a blob takes the place of the chunk.

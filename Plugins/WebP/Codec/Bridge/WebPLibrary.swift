@@ -82,14 +82,15 @@ enum WebPContainer {
             hasAlpha: raw.has_alpha != 0, isComplete: raw.is_complete != 0, bytes: start..<end)
     }
 
-    /// Whether the alpha plane of a lossy still is filtered: libwebp 1.2.4 then undoes the filter from the first row of a
-    /// part on, as if there were none above it.
+    /// Whether the alpha plane of a lossy still is compressed and filtered horizontally: libwebp 1.2.4 then undoes the
+    /// filter from the first row of a part on, as if there were none above it.
     ///
-    /// - Source: WebP container specification, "Alpha": bits 2 and 3 of the first byte are the filtering method.
+    /// - Source: WebP container specification, "Alpha": bits 0 and 1 of the first byte are the compression method (1 is
+    ///   lossless), bits 2 and 3 the filtering method (1 is horizontal).
     static func filtersAlpha(_ source: ByteSource) -> Bool {
         var reader = ByteReader(source, at: 12)
         while let type = try? reader.bytes(4), let size = try? reader.u32LE() {
-            if type.elementsEqual("ALPH".utf8) { return (try? reader.u8()).map { $0 & 0x0C != 0 } ?? true }
+            if type.elementsEqual("ALPH".utf8) { return (try? reader.u8()).map { $0 & 0x0F == 0x05 } ?? true }
             if type.starts(with: "VP8 ".utf8) || type.starts(with: "VP8L".utf8) { return false }
             guard (try? reader.skip(Int(size) + Int(size & 1))) != nil else { return false }
         }
