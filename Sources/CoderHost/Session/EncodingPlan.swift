@@ -53,8 +53,10 @@ struct EncodingPlan {
 
     func begin(_ encoder: any FrameEncoder, _ sink: any OutputSink) throws(CoderError) {
         try encoder.begin(info, to: sink)
-        for blob in blobs {
-            if try !encoder.add(blob), blob.kind != .text && blob.kind != .raw {
+        var refused: Set<MetadataBlob.Kind> = []
+        for blob in blobs where try !encoder.add(blob) {
+            // A raw blob is of one format, and says nothing in another.
+            if blob.kind != .raw, refused.insert(blob.kind).inserted {
                 context.warn("the format cannot carry \(blob.kind) metadata: it is left out")
             }
         }
