@@ -162,6 +162,41 @@ extension HandmadeHEIF {
     }
 }
 
+@Suite struct `Streams of HEVC with rows that are decoded beside each other` {
+    private let path = "heif/rows-in-parallel.heic"
+
+    private func decode(_ bytes: [UInt8], threads: Int) throws -> PixelBuffer {
+        let host = ListeningHost(threads: threads)
+        let decoder = try HEIFDecoder(DecoderSession(source: ByteSource(bytes), host: host.services()))
+        let info = try decoder.readHeader()
+        let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
+        _ = try decoder.decode(DecodeRequest(), into: Surface(buffer))
+        return buffer
+    }
+
+    @Test(arguments: [1, 2, 3, 16]) func `have the same pixels for any number of threads`(threads: Int) throws {
+        let digest = try #require(Fixture.named(path).expect?.pixelSHA256)
+        #expect(try PixelDigest.of(decode(fixture(path), threads: threads)) == digest)
+    }
+
+    /// libde265 may wait without end for rows that no thread decodes.
+    @Test func `end, however they are damaged`() throws {
+        let bytes = try fixture(path)
+        let start = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: Array("mdat".utf8)) }) + 4
+        var random = SeededRandom(31)
+        var codes: Set<CoderError.Code?> = []
+        for _ in 0..<300 {
+            var damaged = bytes
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let near = Bool.random(using: &random) ? min(bytes.count, start + 64) : bytes.count
+                damaged[Int.random(in: start..<near, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            do { _ = try decode(damaged, threads: 4) } catch let error as CoderError { codes.insert(error.code) }
+        }
+        #expect(!codes.isEmpty && codes.isSubset(of: [.corrupt, .truncated, .unsupportedFeature, .limitExceeded]))
+    }
+}
+
 @Suite struct `HEIF regions` {
     @Test(arguments: [
         "heif/grid.heic", "heif/grid-cropped-turned-mirrored.heic", "heif/rgb-8bit.heic", "heif/alpha.heic",

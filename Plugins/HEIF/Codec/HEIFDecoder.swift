@@ -174,7 +174,7 @@ public final class HEIFDecoder: ItemDecoder {
         defer { try? session.host.reserve(bytes: -own) }
 
         let excerpt = try Excerpt(members, in: derivations, from: session.source)
-        let decoder = try HEIFPlanes(session, excerpt, maxSide: maxSide, threads: threads)
+        let decoder = try HEIFPlanes(session, excerpt, maxSide: maxSide, threads: threads(for: picture))
         let decoded = try decoder.decode(picture, asGray: picture.isGray)
         guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")
@@ -202,9 +202,9 @@ public final class HEIFDecoder: ItemDecoder {
 
     private var maxSide: Int { session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20 }
 
-    /// Threads for AV1; a single one costs the least processor time.
-    private var threads: Int {
-        let wanted = session.options.integer(OptionKey.threads) ?? 1
+    /// Threads for one stream. Those of HEVC share rows or tiles, at no cost; AV1 takes the least processor time with one.
+    private func threads(for picture: Picture) -> Int {
+        let wanted = picture.isAV1 ? session.options.integer(OptionKey.threads) ?? 1 : session.host.threadHint
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16
         return max(1, min(wanted, allowed, 16))
     }

@@ -181,7 +181,6 @@ heif_error create(void **out)
         if (!decoder->context) {
             return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "libde265 does not start");
         }
-        // No threads: they cost processor time, and a slice that is missing can make them wait for each other.
         decoder->max_pixels = shim_decode_settings.max_pixels;
         de265_image_allocation allocation = {take_planes, give_planes_back};
         de265_set_image_allocation_functions(decoder->context, &allocation, decoder.get());
@@ -349,10 +348,29 @@ heif_error feed(Decoder &self, heif_image **out)
     return drain(self, out);
 }
 
+// Whether one slice segment is all of the picture. Threads wait for each other's rows, and for those of a missing segment
+// without end.
+bool has_one_segment(const Decoder &self)
+{
+    size_t at = 0, segments = 0;
+    while (self.count - at > 4) {
+        const uint8_t *bytes = self.bytes + at;
+        const size_t size = size_t(bytes[0]) << 24 | size_t(bytes[1]) << 16 | size_t(bytes[2]) << 8 | bytes[3];
+        if ((bytes[4] >> 1 & 0x3F) < 32) segments++;
+        at += 4;
+        if (size > self.count - at) return false;
+        at += size;
+    }
+    return segments == 1;
+}
+
 heif_error decode(void *raw, heif_image **out)
 {
     return contained([&] {
         Decoder &self = *static_cast<Decoder *>(raw);
+        // They share rows (entropy_coding_sync) or tiles, where the stream has them.
+        const int threads = shim_decode_settings.threads;
+        if (threads > 1 && has_one_segment(self)) de265_start_worker_threads(self.context, threads);
         heif_image *image = nullptr;
         heif_error result = feed(self, &image);
         std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
