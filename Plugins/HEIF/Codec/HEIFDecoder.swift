@@ -202,7 +202,7 @@ public final class HEIFDecoder: ItemDecoder {
 
     private var maxSide: Int { session.limits.maxSide > 0 ? session.limits.maxSide : 1 << 20 }
 
-    /// Threads for one stream. Those of HEVC share rows or tiles, at no cost; AV1 takes the least processor time with one.
+    /// Threads for one stream. Those of HEVC share rows of blocks, at no cost; AV1 takes the least processor time with one.
     private func threads(for picture: Picture) -> Int {
         let wanted = picture.isAV1 ? session.options.integer(OptionKey.threads) ?? 1 : session.host.threadHint
         let allowed = session.limits.maxThreads > 0 ? session.limits.maxThreads : 16

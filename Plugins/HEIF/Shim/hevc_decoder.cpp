@@ -368,7 +368,7 @@ heif_error decode(void *raw, heif_image **out)
 {
     return contained([&] {
         Decoder &self = *static_cast<Decoder *>(raw);
-        // They share rows (entropy_coding_sync) or tiles, where the stream has them.
+        // They share the rows of blocks where the stream has entropy_coding_sync.
         const int threads = shim_decode_settings.threads;
         if (threads > 1 && has_one_segment(self)) de265_start_worker_threads(self.context, threads);
         heif_image *image = nullptr;
@@ -377,6 +377,8 @@ heif_error decode(void *raw, heif_image **out)
         for (;;) {
             const de265_error warning = de265_get_warning(self.context);
             if (warning == DE265_OK) break;
+            // Threads that found nothing to share are no fault of the file.
+            if (warning == DE265_WARNING_NO_WPP_CANNOT_USE_MULTITHREADING) continue;
             if (!shim_decode_settings.warning) shim_decode_settings.warning = de265_get_error_text(warning);
         }
         if (result.code) return result;
