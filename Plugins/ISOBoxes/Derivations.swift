@@ -1,7 +1,7 @@
 internal import CoderPluginKit
 package import ImageModel
 
-/// Knows what each image of a file is made of, and refuses what must not be decoded.
+/// The images that each image of a file is made of; refuses those that must not be decoded.
 ///
 /// Every item is looked at once, however many images lead to it: files may derive thousands of images from one,
 /// in long chains or in circles.

@@ -15,7 +15,7 @@ package struct Excerpt {
     private let numbers: [UInt32: UInt16]
     private let derivations: Derivations
     private let brand: FourCC
-    /// What stands in the `meta` box itself.
+    /// Data of items in the `meta` box itself.
     private var inline: [UInt8] = []
 
     private struct Member {
@@ -54,7 +54,7 @@ package struct Excerpt {
             found.append(Member(item: item, properties: properties, isInline: isInline, places: places))
             links += table.targets("dimg", from: id).count + 2
         }
-        // libraries look through all references for every item.
+        // Libraries look through all references for every item.
         let steps = links.multipliedReportingOverflow(by: found.count)
         if steps.overflow || steps.partialValue > 50_000_000 {
             throw .limit("references", allowed: 50_000_000, requested: steps.partialValue)

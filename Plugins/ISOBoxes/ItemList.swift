@@ -79,7 +79,7 @@ package struct ItemList {
         }
     }
 
-    /// Kinds of images that are not decoded; they are told of, so that nobody takes the rest for the whole file.
+    /// Kinds of images that are listed but not decoded, so that the list is complete.
     private static let unserved: Set<FourCC> = ["avc1", "hvt1", "j2k1", "jpeg", "lhv1", "unci", "vvc1"]
     /// - Source: ISO 21496-1 annex C.
     private static let gainMap = "urn:iso:std:iso:ts:21496:-1"

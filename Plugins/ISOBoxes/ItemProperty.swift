@@ -80,7 +80,7 @@ package enum ItemProperty {
     }
 }
 
-/// The part of a coded picture that is shown.
+/// The part of a coded image that is shown.
 ///
 /// - Source: ISO/IEC 14496-12 section 12.1.4.
 package struct CleanAperture {

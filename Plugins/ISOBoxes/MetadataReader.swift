@@ -1,7 +1,7 @@
 package import CoderPluginKit
 package import ImageModel
 
-/// Exif, XMP and the colour profile of a picture.
+/// Exif, XMP and the color profile of an image.
 package struct MetadataReader {
     package let table: ItemTable
     package let session: DecoderSession

@@ -17,11 +17,11 @@ extension ItemTable {
             default: break
             }
         }
-        guard !size.isEmpty else { throw .corrupt("a picture without a size") }
+        guard !size.isEmpty else { throw .corrupt("an image without a size") }
         return size
     }
 
-    /// Whether a size can only be one after a turn; libheif 1.13 to 1.15 writes such for rotated pictures.
+    /// Whether a size can only be one after a turn; libheif 1.13 to 1.15 writes such for rotated images.
     private static func isTurned(_ size: PixelSize, beside coded: PixelSize) -> Bool {
         let fits = size.width <= coded.width && size.height <= coded.height
         return !fits && size.height <= coded.width && size.width <= coded.height

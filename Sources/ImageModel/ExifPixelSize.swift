@@ -11,7 +11,7 @@ package enum ExifPixelSize {
                 continue
             }
             let count = field.type == 3 ? 2 : 4
-            // A side that SHORT cannot state is rather wrong than missing: the field stays as it is.
+            // A SHORT cannot hold a larger side: the field keeps its old value.
             guard field.type == 4 || side <= UInt16.max else { continue }
             for index in 0..<count {
                 let shift = 8 * (tiff.isBigEndian ? count - 1 - index : index)

@@ -22,8 +22,8 @@ package struct ExifThumbnail {
 
     /// The same blob without a thumbnail; unchanged when it has none, or cannot be read.
     ///
-    /// IFD0 no longer leads to IFD1. The bytes of the thumbnail go where they end the blob, and are zeroed elsewhere: of an
-    /// image that was cut they may show what was cut off. Nothing is moved.
+    /// IFD0 no longer points to IFD1. The bytes of the thumbnail are cut off at the end of the blob and zeroed elsewhere: of
+    /// a cropped image they may show the removed part. No other byte moves.
     package static func removing(_ exif: [UInt8]) -> [UInt8] {
         guard let tiff = TIFFStructure(exif), let link = tiff.link(of: tiff.first) else { return exif }
         let directory = tiff.long(at: link)

@@ -52,7 +52,7 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     /// The first row below the rectangle.
     private var bottom: Int { Self.sum(y, height) }
 
-    /// Callers may pass any rectangle: what is beyond an `Int` ends at its largest.
+    /// A sum that ends at the largest `Int`: callers may pass any rectangle.
     private static func sum(_ start: Int, _ length: Int) -> Int {
         let (end, overflow) = start.addingReportingOverflow(length)
         return overflow ? (length < 0 ? .min : .max) : end

@@ -10,10 +10,9 @@ package enum XMPPosition {
 
     package static func isStored(in packet: [UInt8]) -> Bool { find(mark, in: packet, from: 0) != nil }
 
-    /// The same packet without the position; unchanged where none is found, and where what is found is neither attribute
-    /// nor element.
+    /// Returns the packet without these properties. A property with a structured value stays.
     ///
-    /// - Complexity: linear, but for elements without an end.
+    /// - Complexity: linear in the length of the packet.
     package static func removing(_ packet: [UInt8]) -> [UInt8] {
         var kept: [UInt8] = []
         var from = 0
@@ -50,11 +49,16 @@ package enum XMPPosition {
         return start - 1..<close + 1
     }
 
+    /// An element whose content is text: nothing is read beyond the next mark, so many elements without an end cost little.
     private static func element(_ name: ArraySlice<UInt8>, at start: Int, in packet: [UInt8]) -> Range<Int>? {
-        guard let close = packet[start...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        func mark(from place: Int) -> Int? {
+            packet[place...].firstIndex { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }
+        }
+        guard let close = mark(from: start + 1), packet[close] == UInt8(ascii: ">") else { return nil }
         if packet[close - 1] == UInt8(ascii: "/") { return start..<close + 1 }
         let last = Array("</".utf8) + name + Array(">".utf8)
-        return find(last, in: packet, from: close).map { start..<$0 + last.count }
+        guard let end = mark(from: close + 1), packet[end...].starts(with: last) else { return nil }
+        return start..<end + last.count
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

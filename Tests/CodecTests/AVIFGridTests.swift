@@ -14,11 +14,7 @@ private func fixture(_ path: String) throws -> [UInt8] {
 
 /// Decodes an image, or a region of it.
 private func decode(_ bytes: [UInt8], _ region: PixelRect? = nil, as format: PixelFormat? = nil) throws -> PixelBuffer {
-    let decoder = try makeDecoder(bytes)
-    let info = try decoder.readHeader()
-    let buffer = try PixelBuffer(size: region?.size ?? info.size, format: format ?? info.nativeFormat)
-    #expect(try decoder.decode(DecodeRequest(region: region), into: Surface(buffer)) == .complete)
-    return buffer
+    try makeDecoder(bytes).image(region, as: format)
 }
 
 private func code(_ bytes: [UInt8], _ region: PixelRect? = nil) throws -> CoderError.Code? {
@@ -76,6 +72,30 @@ private struct Grid {
         #expect(try PixelDigest.of(decode(fixture(path))) == Self.digests[path])
         for format in decoder.pixelFormats where format.bits == info.nativeFormat.bits {
             #expect(try PixelDigest.of(decode(fixture(path), as: format)) == Self.digests[path], "\(format)")
+        }
+    }
+
+    @Test(arguments: digests.keys.sorted())
+    func `above the limit of pixels show their regions, if no tile is above it`(path: String) throws {
+        let bytes = try fixture(path)
+        let whole = try decode(bytes)
+        let rect = PixelRect(x: 9, y: 20, width: 40, height: 31)
+        for (pixels, isAllowed) in [(64 * 64, true), (64 * 64 - 1, false)] {
+            var limits = DecodeLimits.default
+            limits.maxPixels = pixels
+            let decoder = try AVIFDecoder(DecoderSession(source: ByteSource(bytes), limits: limits))
+            let info = try decoder.readHeader()
+            #expect(info.size == whole.size && info.size.area ?? 0 > pixels)
+            let buffer = try PixelBuffer(size: rect.size, format: info.nativeFormat)
+            if isAllowed {
+                #expect(try decoder.decode(DecodeRequest(region: rect), into: Surface(buffer)) == .complete)
+                #expect(buffer.packed == part(rect, of: whole.packed, whole.size, info.nativeFormat))
+            } else {
+                let error = #expect(throws: CoderError.self) {
+                    try decoder.decode(DecodeRequest(region: rect), into: Surface(buffer))
+                }
+                #expect(error?.limit == CoderError.Limit(name: "pixels", allowed: UInt64(pixels), requested: 64 * 64))
+            }
         }
     }
 

@@ -32,7 +32,7 @@ private func list(_ decoder: some ItemDecoder) throws -> [Listed?] {
     let count = try #require(try decoder.itemCount())
     #expect(hasItems == (count > 1))
     #expect(try decoder.item(at: count) == nil)
-    return try (0..<count).map { index in
+    return (0..<count).map { index in
         do throws(CoderError) {
             let item = try decoder.item(at: index)
             return item.map {

@@ -14,11 +14,7 @@ private func fixture(_ path: String) throws -> [UInt8] {
 
 /// Decodes an image, or a region of it.
 private func decode(_ bytes: [UInt8], _ region: PixelRect? = nil, as format: PixelFormat? = nil) throws -> PixelBuffer {
-    let decoder = try makeDecoder(bytes)
-    let info = try decoder.readHeader()
-    let buffer = try PixelBuffer(size: region?.size ?? info.size, format: format ?? info.nativeFormat)
-    #expect(try decoder.decode(DecodeRequest(region: region), into: Surface(buffer)) == .complete)
-    return buffer
+    try makeDecoder(bytes).image(region, as: format)
 }
 
 private func rows(_ buffer: PixelBuffer) -> [[UInt8]] {

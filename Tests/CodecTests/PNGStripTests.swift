@@ -3,11 +3,11 @@ import ImageModel
 import PNGCodec
 import Testing
 
-/// What the pixels of a picture are like; each makes other kinds of deflate blocks.
+/// Textures of pixels; each makes other kinds of deflate blocks.
 enum PNGTexture: CaseIterable {
     case flat, slope, noise, lines
 
-    /// A picture of it; `format` has samples of 8 or 16 bits.
+    /// An image of it; `format` has samples of 8 or 16 bits.
     func picture(_ size: PixelSize, _ format: PixelFormat) throws -> PixelBuffer {
         var noise = PNGNoise(state: 5)
         let buffer = try PixelBuffer(size: size, format: format)
@@ -29,7 +29,7 @@ enum PNGTexture: CaseIterable {
     }
 }
 
-/// Encodes a picture in bands of as many rows as the encoder wants, `bands` times.
+/// Encodes an image in bands of as many rows as the encoder wants, `bands` times.
 private func encodeBands(
     _ buffer: PixelBuffer, _ options: CoderOptions = [:], bands: [Int] = [1], blobs: [MetadataBlob] = [],
     host: HostServices = HostServices()
@@ -42,16 +42,7 @@ private func encodeBands(
     var (row, number) = (0, 0)
     while row < buffer.size.height {
         let count = min(multiple * bands[number % bands.count], buffer.size.height - row)
-        let part = PixelRect(x: 0, y: row, width: buffer.size.width, height: count)
-        let band = try PixelBuffer(size: part.size, format: buffer.format)
-        for y in 0..<count {
-            buffer.withRow(row + y) { bytes in
-                band.withMutableRow(y) { to in
-                    for at in bytes.byteOffsets { to.storeBytes(of: bytes.byte(at: at), toByteOffset: at, as: UInt8.self) }
-                }
-            }
-        }
-        try encoder.addRows(Surface(band))
+        try encoder.addRows(Surface(buffer.band(row..<row + count)))
         (row, number) = (row + count, number + 1)
     }
     try encoder.finish()

@@ -1,6 +1,7 @@
 import CoderPluginKit
 import ImageModel
 import TestSupport
+import Testing
 
 /// Parts of an image of that size: corners, edges, single pixels, and some at random.
 func regions(in size: PixelSize, _ random: inout SeededRandom, count: Int = 8) -> [PixelRect] {
@@ -33,7 +34,32 @@ func part(_ rect: PixelRect, of whole: [UInt8], _ size: PixelSize, _ format: Pix
     return bytes
 }
 
-/// What decoding a part came to: its pixels, the rows that are there, and the code of the error.
+extension PixelBuffer {
+    /// A copy of some rows.
+    func band(_ range: Range<Int>) throws -> PixelBuffer {
+        let band = try PixelBuffer(size: PixelSize(size.width, range.count), format: format)
+        for y in range {
+            withRow(y) { bytes in
+                band.withMutableRow(y - range.lowerBound) { to in
+                    for at in bytes.byteOffsets { to.storeBytes(of: bytes.byte(at: at), toByteOffset: at, as: UInt8.self) }
+                }
+            }
+        }
+        return band
+    }
+}
+
+extension ImageDecoder {
+    /// Decodes the image, or a region of it; all of it must be there.
+    func image(_ region: PixelRect? = nil, as format: PixelFormat? = nil) throws -> PixelBuffer {
+        let info = try readHeader()
+        let buffer = try PixelBuffer(size: region?.size ?? info.size, format: format ?? info.nativeFormat)
+        #expect(try decode(DecodeRequest(region: region), into: Surface(buffer)) == .complete)
+        return buffer
+    }
+}
+
+/// The result of decoding a part: its pixels, the rows that are there, and the code of the error.
 struct RegionOutcome: Equatable {
     var pixels: [UInt8] = []
     var rows = 0

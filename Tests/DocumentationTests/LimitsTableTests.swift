@@ -12,8 +12,7 @@ import Testing
     /// What a limit is a limit of, and what becomes of a picture that passes it.
     private static let meanings = [
         "side": "pixels of either side of the canvas, of a frame, of what is made",
-        "pixels":
-            "width × height of the image, and of what is made; where a coder reads tiles or renders vectors, of the part that is decoded",
+        "pixels": "width × height of an image; of tiles or vectors, of the part that is decoded",
         "source-pixels":
             "width × height of a canvas of tiles or vectors, of which only a part or a smaller size is decoded",
         "frames": "frames",

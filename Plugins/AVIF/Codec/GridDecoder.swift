@@ -21,6 +21,7 @@ struct GridDecoder {
     ///
     /// - Returns: false where the tiles do not fit each other or the boxes: libavif knows why.
     func paint(_ part: PixelRect, into target: SurfaceTarget) throws(CoderError) -> Bool {
+        for plan in [grid.colors, grid.alpha].compactMap({ $0 }) { try grid.boxes.derivations.check(plan.tile) }
         let rect = withNeighbors(part)
         let tiles = grid.tiles(in: rect)
         // All of them before the first is decoded: bytes may be missing.

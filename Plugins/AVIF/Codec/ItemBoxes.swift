@@ -34,7 +34,7 @@ struct ItemBoxes {
         return try Excerpt(members, in: derivations, from: source, brand: "avif", needsData: false).prefix
     }
 
-    /// Returns boxes of a single tile, without what says how to show it.
+    /// Returns boxes of a single tile, without transforms and colors.
     ///
     /// - Throws: `.needsInput` or `.truncated` where its bytes are missing.
     func excerpt(ofTile id: UInt32, from source: ByteSource) throws(CoderError) -> [UInt8] {

@@ -16,6 +16,8 @@ final class OpenedImage {
     /// The frame whose planes libavif holds.
     private var decoded: Int?
     private var hasReserved = false
+    /// Why the whole image must not be decoded; tiles may be.
+    private let excess: CoderError?
 
     /// - Parameters:
     ///   - tiles: the number of tiles that libavif would decode, at most.
@@ -30,12 +32,17 @@ final class OpenedImage {
         let picture = try Picture(facts, session)
         self.picture = picture
         memory = picture.libraryMemory(frames: frames, tiles: tiles)
+        grid = item.flatMap { TileGrid($0.id, picture, in: $0.boxes, from: session.source) }
+        excess = picture.excess(over: session.limits)
+        if let excess {
+            if grid == nil { throw excess }
+            return
+        }
         // The stream is asked for no more than the boxes promise, but for a small one that is padded or scaled.
         let area = picture.stored.area ?? 0
         let allowed = session.limits.maxPixels > 0 ? session.limits.maxPixels : .max
         reader.limit(maxPixels: min(area * 8 + 65_536, allowed), memory: memory)
         try reader.restart()
-        grid = item.flatMap { TileGrid($0.id, picture, in: $0.boxes, from: session.source) }
     }
 
     /// Opens an item as if it were alone in the file.
@@ -72,6 +79,7 @@ final class OpenedImage {
             let decoder = GridDecoder(session: session, grid: grid, picture: picture, model: reader)
             if try decoder.paint(part, into: target) { return }
         }
+        if let excess { throw excess }
         if !hasReserved {
             try session.host.reserve(bytes: memory)
             hasReserved = true
@@ -94,7 +102,7 @@ final class OpenedImage {
             do throws(CoderError) {
                 let facts = try reader.decode(index)
                 guard facts.storedSize == picture.stored, (facts.chroma == 400) == picture.isGray else {
-                    throw .corrupt("frame \(index) is another kind of picture than the file says")
+                    throw .corrupt("frame \(index) differs from the image that the boxes state")
                 }
             } catch {
                 decoded = nil
@@ -107,7 +115,7 @@ final class OpenedImage {
 }
 
 extension CoderError {
-    /// What libavif calls a limit of pixels: it takes no more, whatever the limits of the session are.
+    /// The limit of libavif itself, which no limit of the session raises.
     var numbered: CoderError {
         code == .limitExceeded && limit?.name == "pixels"
             ? .unsupported("a stream of more pixels than the boxes state, or than libavif takes (268,435,456)") : self

@@ -3,7 +3,7 @@ internal import CoderPluginKit
 internal import ISOBoxes
 internal import ImageModel
 
-/// The facts of the picture, put together from what the boxes say.
+/// The facts of an image, from the boxes.
 struct Picture {
     /// As the stream has it.
     let stored: PixelSize
@@ -20,10 +20,10 @@ struct Picture {
     let hasProfile: Bool
     private let chroma: Int
 
-    /// - Throws: `.limitExceeded` for a size above the limits, `.corrupt` for none.
+    /// - Throws: `.corrupt` for an image without a size.
     init(_ facts: avif_shim_facts, _ session: DecoderSession) throws(CoderError) {
         stored = facts.storedSize
-        try Self.check(stored, session.limits)
+        guard !stored.isEmpty, stored.area != nil else { throw .corrupt("an image without a size") }
         var part = PixelRect(stored)
         if facts.has_clap != 0 {
             if let rect = CleanAperture.rect(facts.aperture, in: stored) {
@@ -84,14 +84,16 @@ struct Picture {
         return (size.area ?? 0) * halves / 2 * (depth > 8 ? 2 : 1)
     }
 
-    private static func check(_ size: PixelSize, _ limits: DecodeLimits) throws(CoderError) {
-        guard !size.isEmpty, let area = size.area else { throw .corrupt("a picture without a size") }
-        let side = max(size.width, size.height)
+    /// The limit that the whole image exceeds.
+    func excess(over limits: DecodeLimits) -> CoderError? {
+        let side = max(stored.width, stored.height)
         if limits.maxSide > 0, side > limits.maxSide {
-            throw .limit("side", allowed: limits.maxSide, requested: side)
+            return .limit("side", allowed: limits.maxSide, requested: side)
         }
+        let area = stored.area ?? .max
         if limits.maxPixels > 0, area > limits.maxPixels {
-            throw .limit("pixels", allowed: limits.maxPixels, requested: area)
+            return .limit("pixels", allowed: limits.maxPixels, requested: area)
         }
+        return nil
     }
 }

@@ -18,7 +18,7 @@ struct TileGrid {
         let rect: PixelRect
     }
 
-    /// - Parameter picture: what libavif has read of the same item.
+    /// - Parameter picture: the facts of the same item from libavif.
     /// - Returns: nil where libavif has to put the image together, or refuse it.
     init?(_ id: UInt32, _ picture: Picture, in boxes: ItemBoxes, from source: ByteSource) {
         let derivations = boxes.derivations

@@ -14,10 +14,6 @@ using namespace avif_shim;
 
 namespace {
 
-template <unsigned size> struct Pixel {
-    uint8_t bytes[size];
-};
-
 // Puts rows x columns of a strip where they belong: `across` and `down` are the steps of one pixel in the target.
 template <unsigned size>
 void scatter(const uint8_t *strip, int64_t strip_stride, uint32_t columns, uint32_t rows, uint8_t *out, int64_t across,

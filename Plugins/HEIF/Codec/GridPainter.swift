@@ -8,7 +8,7 @@ struct GridPainter {
     let derivations: Derivations
     let maxSide: Int
 
-    /// What was wrong with tiles that could be decoded.
+    /// Damage in tiles that could be decoded.
     struct Findings {
         var hasGaps = false
         var warning: String?
@@ -16,7 +16,7 @@ struct GridPainter {
 
     /// Paints the part of the image that `region` shows.
     ///
-    /// - Parameter isAlpha: whether the tiles hold the alpha channel of what is in the surface already.
+    /// - Parameter isAlpha: whether the tiles hold the alpha channel of the pixels in the surface.
     func paint(
         _ plan: TilePlan, _ region: PixelRect, isAlpha: Bool, into surface: borrowing Surface
     ) throws(CoderError) -> Findings {

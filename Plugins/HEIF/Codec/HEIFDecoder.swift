@@ -34,7 +34,8 @@ public final class HEIFDecoder: ItemDecoder {
 
     public func metadata() throws(CoderError) -> [MetadataBlob] {
         let picture = try selected().picture
-        return try MetadataReader(table: try boxes().derivations.table, session: session).blobs(of: picture.id, profile: picture.profile)
+        return try MetadataReader(table: try boxes().derivations.table, session: session)
+            .blobs(of: picture.id, profile: picture.profile)
     }
 
     public func decode(
@@ -180,7 +181,7 @@ public final class HEIFDecoder: ItemDecoder {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")
         }
         if decoded.skippedCrop {
-            session.host.warn("the clean aperture lies outside of the image and was left out")
+            session.host.warn("the clean aperture is outside of the image and was left out")
         } else if decoded.size != picture.size {
             session.host.warn("the stream holds \(decoded.size) pixels; the file says \(picture.size)")
         }

@@ -10,7 +10,7 @@ struct HeaderGuard {
     ///
     /// - Parameters:
     ///   - members: the items that are decoded; their bytes have to be there.
-    ///   - byTile: whether nobody makes the canvas of a grid.
+    ///   - byTile: whether tiles of a grid are decoded one by one, without its canvas.
     func checkItems(_ members: [UInt32], in source: ByteSource, byTile: Bool = false) throws(CoderError) {
         let table = derivations.table
         // In one order, so that of several faults the same one is told every time.

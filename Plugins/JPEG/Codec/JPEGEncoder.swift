@@ -76,14 +76,14 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
     }
 
     public func add(_ frame: FrameInfo, pixels surface: borrowing Surface) throws(CoderError) {
-        guard let info, surface.size == info.size else { throw CoderError(.misuse, "the frame is not what was begun") }
+        guard let info, surface.size == info.size else { throw CoderError(.misuse, "the frame differs from the header") }
         _ = try beginRows(frame)
         try addRows(surface)
     }
 
     public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
         guard let info, let sink, frame.rect == PixelRect(info.size) else {
-            throw CoderError(.misuse, "the frame is not what was begun")
+            throw CoderError(.misuse, "the frame differs from the header")
         }
         if isWritten { throw .unsupported("a second frame") }
         guard compressor == nil else { throw CoderError(.misuse, "the frame was begun already") }
@@ -97,13 +97,13 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         if let profile { try compressor.write(profile: profile) }
         self.compressor = compressor
         // Blocks of 8 rows, of chroma for so many of luma (T.81, A.2).
-        return 8 * settings.subsampling.down
+        return 8 * settings.largestFactors.down
     }
 
     public func addRows(_ surface: borrowing Surface) throws(CoderError) {
         guard let info, let compressor, surface.format == info.nativeFormat, surface.size.width == info.size.width,
             surface.size.height <= info.size.height - rowsDone
-        else { throw CoderError(.misuse, "the rows are not what was begun") }
+        else { throw CoderError(.misuse, "the rows differ from the header") }
         var row = 0
         while row < surface.size.height {
             try session.host.checkCancellation()
@@ -146,7 +146,7 @@ public final class JPEGEncoder: ThumbnailEncoder, RowEncoder {
         return settings
     }
 
-    /// Above that nothing of use is left of a picture in 64 KiB.
+    /// Above that nothing of use is left of an image in 64 KiB.
     private static let longestThumbnail = 1024
 
     /// The Exif blob with the thumbnail, whose quality is lowered until it fits into the segment.

@@ -79,13 +79,13 @@ public final class PNGEncoder: RowEncoder {
 
     public func beginRows(_ frame: FrameInfo) throws(CoderError) -> Int {
         guard let info, let sink, frame.rect == PixelRect(info.size), !isWritten else {
-            throw CoderError(.misuse, "the frame does not fit the picture")
+            throw CoderError(.misuse, "the frame does not fit the image")
         }
         let effort = try StillEffort(options)
         let chooser = SampleChooser(options: options, effort: effort, blobs: blobs, host: host)
         let choice = try chooser.plain(info.nativeFormat)
-        if isInterlaced { throw .refused("passes are made of the whole picture") }
-        if chooser.needsWholeImage { throw .refused("the samples are chosen by the whole picture") }
+        if isInterlaced { throw .refused("passes are made of the whole image") }
+        if chooser.needsWholeImage { throw .refused("the samples are chosen by the whole image") }
         let layout = RowStrips.Layout(size: info.size, format: info.nativeFormat, choice: choice)
         try writePreamble(info, choice, to: sink)
         let threads = min(host.threadHint, layout.count, Self.mostStripsPerBand)

@@ -3,8 +3,9 @@
  *
  * libdeflate writes whole streams and tells no block boundary. png_join searches the last block from the end: it begins
  * with a header of complete codes, it ends where the stream does, and its symbols are the last 4,096 bytes of the input or
- * more. Something else can be all that only inside a stored block, whose bytes the image chooses; where the last block can
- * be a stored one, and where nothing is found, png_join walks through the blocks from the first.
+ * more. The bytes of a stored block are those of the image, which could imitate such a block. So where the last block can
+ * be a stored one, and where nothing is found, png_join walks through the blocks from the first. An image could imitate a
+ * block inside a Huffman-coded one only by solving for its own code; readers would see it by the checksum.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -115,7 +116,7 @@ static inline unsigned find(const code *c, uint64_t bits) {
     return entry ? entry : find_slowly(c, bits);
 }
 
-/* Reads the codes of a dynamic block (RFC 1951, 3.2.7); the reader stands behind its type. */
+/* Reads the codes of a dynamic block (RFC 1951, 3.2.7); the reader is behind its type. */
 static int read_codes(reader *r, block *b) {
     static const uint8_t order[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     unsigned literals = take(r, 5) + 257, distances = take(r, 5) + 1, count = take(r, 4) + 4, all = literals + distances;
@@ -175,7 +176,7 @@ static int read_header(reader *r, block *b) {
 }
 
 /* Goes through the symbols up to the end of the block and counts the bytes that they are. Where `input` is given they are
- * compared with what stands there from `*said` on. */
+ * compared with its bytes from `*said` on. */
 static int read_symbols(reader *r, const block *b, const uint8_t *input, size_t input_count, size_t *said) {
     static const uint16_t bases[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                        31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
@@ -213,7 +214,7 @@ static int read_symbols(reader *r, const block *b, const uint8_t *input, size_t 
     return 0;
 }
 
-/* Whether a block that begins at the bit is the last: it ends where the stream does, and says how the input ends. */
+/* Whether a block that begins at the bit is the last: it ends with the stream, and decodes to the end of the input. */
 static int is_last_block(const reader *stream, uint64_t at, const uint8_t *input, size_t count, block *b, uint64_t *end) {
     reader r = {stream->bytes, at, stream->end};
     if (!read_header(&r, b)) return 0;

@@ -7,11 +7,13 @@ extension WebPDecoder {
     /// Rows below the part are not decoded. Those above are, without a conversion of colors: every block is predicted from
     /// its neighbors.
     ///
-    /// - Throws: `.refused` for a part of an animation, of a scaled image, or of such alpha; `.needsInput` until the source is complete.
+    /// - Throws: `.refused` for a part of an animation, of a scaled image, or of alpha that is filtered horizontally;
+    ///   `.needsInput` until the source is complete.
     func decodeRegion(
         _ part: PixelRect, of picture: Picture, _ request: DecodeRequest, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        guard picture.frame == nil, !picture.needsWholeAlpha, request.scaledSize ?? picture.canvas == picture.canvas else {
+        guard picture.frame == nil, !picture.needsWholeAlpha, request.scaledSize ?? picture.canvas == picture.canvas
+        else {
             throw .refused("regions of stills at full size, without a horizontal filter of alpha, only")
         }
         guard !part.isEmpty, PixelRect(picture.canvas).contains(part) else {

@@ -46,7 +46,8 @@ public final class WebPDecoder: ImageDecoder {
         guard try reader.consume(Array("WEBP".utf8)) else { throw .notMine() }
 
         var picture = try ended { () throws(CoderError) in try Self.picture(source) }
-        picture.needsWholeAlpha = WebPContainer.filtersAlpha(source)
+        picture.needsWholeAlpha =
+            picture.frame == nil && picture.hasAlpha && !picture.isLossless && WebPContainer.filtersAlpha(source)
         var info = ImageInfo(
             size: picture.canvas, nativeFormat: picture.hasAlpha ? .rgba8 : .rgb8,
             isAnimated: picture.frame != nil, isLossy: !picture.isLossless,

@@ -30,24 +30,28 @@ import ImageProcessing
         unsafe sourceTable = .allocate(capacity: 1)
         unsafe sourceTable.initialize(to: source.storage.contract(ending: source.endingHint))
         var call = ContractCall()
-        let status = plugin.enter(services.context) { unsafe api.set_source(handle, sourceTable, &call.error) }
+        let status = enter { unsafe api.set_source(handle, sourceTable, &call.error) }
         if let failure = call.failure(status, of: "set_source", coder: id) { throw failure }
     }
 
     deinit {
-        plugin.enter(services.context) { unsafe api.close(handle) }
+        enter { unsafe api.close(handle) }
         unsafe sourceTable.deallocate()
     }
 
+    /// Calls the plugin, alone where it is serial.
+    @inline(__always)
+    private func enter<R>(_ body: () -> R) -> R { plugin.enter(services.context, body) }
+
     func readHeader(_ info: inout cpi_image_info, _ error: inout cpi_error) -> cpi_status {
-        plugin.enter(services.context) { unsafe api.read_header(handle, &info, &error) }
+        enter { unsafe api.read_header(handle, &info, &error) }
     }
 
     func blob(_ index: UInt32, most: Int, _ error: inout cpi_error) -> (cpi_status, PortBlob)? {
         guard let blob = unsafe api.blob else { return nil }
         var raw = unsafe cpi_blob()
         unsafe raw.size = UInt32(MemoryLayout<cpi_blob>.size)
-        let status = plugin.enter(services.context) { unsafe blob(handle, index, &raw, &error) }
+        let status = enter { unsafe blob(handle, index, &raw, &error) }
         guard status == CPI_OK else { return (status, PortBlob()) }
         var result = unsafe PortBlob(kind: raw.kind, length: raw.bytes == nil ? 0 : Int(clamping: raw.length))
         if let key = unsafe raw.key {
@@ -65,22 +69,22 @@ import ImageProcessing
     func offers(_ formats: inout [cpi_format_offer], _ error: inout cpi_error) -> cpi_status? {
         guard let ask = unsafe api.offer else { return nil }
         return collectFormats(&formats) { index, offer in
-            plugin.enter(services.context) { unsafe ask(handle, index, &offer, &error) }
+            enter { unsafe ask(handle, index, &offer, &error) }
         }
     }
 
     func scaledSize(_ width: inout UInt32, _ height: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
         guard let reduce = unsafe api.scaled_size else { return nil }
-        return plugin.enter(services.context) { unsafe reduce(handle, &width, &height, &error) }
+        return enter { unsafe reduce(handle, &width, &height, &error) }
     }
 
     func nextFrame(_ frame: inout cpi_frame_info, _ error: inout cpi_error) -> cpi_status {
-        plugin.enter(services.context) { unsafe api.next_frame(handle, &frame, &error) }
+        enter { unsafe api.next_frame(handle, &frame, &error) }
     }
 
     func seek(_ index: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
         guard let seek = unsafe api.seek_frame else { return nil }
-        return plugin.enter(services.context) { unsafe seek(handle, &index, &error) }
+        return enter { unsafe seek(handle, &index, &error) }
     }
 
     func decode(
@@ -93,10 +97,10 @@ import ImageProcessing
                 region: request.region?.contract ?? cpi_rect(),
                 scaled_width: UInt32(clamping: request.scaledSize?.width ?? 0),
                 scaled_height: UInt32(clamping: request.scaledSize?.height ?? 0))
-            return plugin.enter(services.context) { unsafe api.decode(handle, &raw, &error) }
+            return enter { unsafe api.decode(handle, &raw, &error) }
         }
         guard status == CPI_PARTIAL, let ask = unsafe api.dirty else { return status }
-        let answer = plugin.enter(services.context) { unsafe ask(handle, &dirty, &error) }
+        let answer = enter { unsafe ask(handle, &dirty, &error) }
         // A note of decode is none that `dirty` may answer.
         return answer == CPI_OK ? status : answer < 0 ? answer : CPI_INTERNAL
     }
@@ -105,7 +109,7 @@ import ImageProcessing
 
     /// The extension's table; nil where the plugin has none, or answers with another table.
     private func items() -> cpi_items_api? {
-        guard let get = unsafe api.get, let table = unsafe plugin.enter(services.context, { unsafe get(handle, CPI_EXT_ITEMS) })
+        guard let get = unsafe api.get, let table = unsafe enter({ unsafe get(handle, CPI_EXT_ITEMS) })
         else { return nil }
         return unsafe importTable(table.assumingMemoryBound(to: cpi_items_api.self), tag: CPI_EXT_ITEMS_TAG)
     }
@@ -114,7 +118,7 @@ import ImageProcessing
         guard let table = items(), let describe = unsafe given(table.describe) else { return nil }
         var raw = unsafe cpi_item()
         unsafe raw.size = UInt32(MemoryLayout<cpi_item>.size)
-        let status = plugin.enter(services.context) { unsafe describe(handle, index, &raw, &item.info, &error) }
+        let status = enter { unsafe describe(handle, index, &raw, &item.info, &error) }
         if status == CPI_OK {
             unsafe (item.flags, item.role, item.owner, item.group) = (raw.flags, raw.role, raw.of, raw.group)
             item.reserved = unsafe raw.reserved
@@ -132,12 +136,12 @@ import ImageProcessing
 
     func select(_ index: UInt32, _ error: inout cpi_error) -> cpi_status? {
         guard let table = items(), let select = unsafe given(table.select) else { return nil }
-        return plugin.enter(services.context) { unsafe select(handle, index, &error) }
+        return enter { unsafe select(handle, index, &error) }
     }
 
     func itemCount(_ count: inout UInt32, _ error: inout cpi_error) -> cpi_status? {
         guard let table = items(), let ask = unsafe table.count else { return nil }
-        return plugin.enter(services.context) { unsafe ask(handle, &count, &error) }
+        return enter { unsafe ask(handle, &count, &error) }
     }
 }
 

@@ -22,19 +22,23 @@ import ImageModel
         }
     }
 
-    deinit { plugin.enter(services.context) { unsafe api.close(handle) } }
+    deinit { enter { unsafe api.close(handle) } }
+
+    /// Calls the plugin, alone where it is serial.
+    @inline(__always)
+    private func enter<R>(_ body: () -> R) -> R { plugin.enter(services.context, body) }
 
     func accept(
         _ info: inout cpi_image_info, _ formats: inout [cpi_format_offer], _ error: inout cpi_error
     ) -> cpi_status {
         collectFormats(&formats) { index, offer in
-            plugin.enter(services.context) { unsafe api.accept(handle, &info, index, &offer, &error) }
+            enter { unsafe api.accept(handle, &info, index, &offer, &error) }
         }
     }
 
     func begin(_ info: inout cpi_image_info, _ sink: PluginSink, _ error: inout cpi_error) -> cpi_status {
         self.sink = sink
-        return plugin.enter(services.context) { unsafe api.begin(handle, &info, sink.pointer, &error) }
+        return enter { unsafe api.begin(handle, &info, sink.pointer, &error) }
     }
 
     func add(_ blob: MetadataBlob, _ error: inout cpi_error) -> cpi_status? {
@@ -44,14 +48,14 @@ import ImageModel
                 var raw = unsafe cpi_blob(
                     size: UInt32(MemoryLayout<cpi_blob>.size), kind: blob.kind.rawValue,
                     key: blob.key == nil ? nil : key, bytes: bytes.baseAddress, length: UInt64(bytes.count))
-                return plugin.enter(services.context) { unsafe add(handle, &raw, &error) }
+                return enter { unsafe add(handle, &raw, &error) }
             }
         }
     }
 
     /// An extension's table; nil where the plugin has none, or answers with another table.
     private func table<T>(_ type: T.Type, _ id: String, _ tag: UInt64) -> T? {
-        guard let get = unsafe api.get, let table = unsafe plugin.enter(services.context, { unsafe get(handle, id) }) else { return nil }
+        guard let get = unsafe api.get, let table = unsafe enter({ unsafe get(handle, id) }) else { return nil }
         return unsafe importTable(table.assumingMemoryBound(to: T.self), tag: tag)
     }
 
@@ -60,7 +64,7 @@ import ImageModel
             cpi_thumbnail_encode_api.self, CPI_EXT_THUMBNAIL_ENCODE, CPI_EXT_THUMBNAIL_ENCODE_TAG)
         guard let table, let add = unsafe given(table.add) else { return nil }
         return unsafe withSurface(place) { surface in
-            plugin.enter(services.context) { unsafe add(handle, surface, &error) }
+            enter { unsafe add(handle, surface, &error) }
         }
     }
 
@@ -72,21 +76,21 @@ import ImageModel
         guard let table = self.rows(), let begin = unsafe given(table.begin_rows),
             unsafe given(table.add_rows) != nil
         else { return nil }
-        return plugin.enter(services.context) { unsafe begin(handle, &frame, &rows, &error) }
+        return enter { unsafe begin(handle, &frame, &rows, &error) }
     }
 
     func addRows(_ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status? {
         guard let table = rows(), let add = unsafe given(table.add_rows) else { return nil }
         return unsafe withSurface(place) { surface in
-            plugin.enter(services.context) { unsafe add(handle, surface, &error) }
+            enter { unsafe add(handle, surface, &error) }
         }
     }
 
     func add(_ frame: inout cpi_frame_info, _ place: CanvasPlace, _ error: inout cpi_error) -> cpi_status {
         unsafe withSurface(place) { surface in
-            plugin.enter(services.context) { unsafe api.add_frame(handle, &frame, surface, &error) }
+            enter { unsafe api.add_frame(handle, &frame, surface, &error) }
         }
     }
 
-    func finish(_ error: inout cpi_error) -> cpi_status { plugin.enter(services.context) { unsafe api.finish(handle, &error) } }
+    func finish(_ error: inout cpi_error) -> cpi_status { enter { unsafe api.finish(handle, &error) } }
 }

@@ -15,7 +15,7 @@ extension CodersManager {
         return !encoders(for: format).isEmpty
     }
 
-    /// The format for pictures whose target nobody named: one that keeps alpha where there is some.
+    /// The format where the caller names none: one that keeps alpha where there is some.
     public func defaultFormat(hasAlpha: Bool) -> ImageFormat {
         hasAlpha ? configuration.defaultAlphaFormat : configuration.defaultOpaqueFormat
     }
@@ -33,7 +33,7 @@ extension CodersManager {
 
     /// Encodes a still into a sink.
     ///
-    /// - Returns: what was off although the output is usable.
+    /// - Returns: the coder, and warnings about the output.
     @discardableResult
     public func encode(
         _ image: DecodedImage, to format: ImageFormat, options: CoderOptions = CoderOptions(),
@@ -43,8 +43,8 @@ extension CodersManager {
     }
 
     /// - Parameters:
-    ///   - options: what the coder is told.
-    ///   - wishes: what the host does itself.
+    ///   - options: for the coder.
+    ///   - wishes: for the host itself.
     func encode(
         _ content: EncodingContent, to format: ImageFormat, _ options: CoderOptions, _ wishes: EncodeOptions,
         into sink: any OutputSink

@@ -60,7 +60,7 @@ struct RewritePlan {
         if !isTurned, options.orientation == nil { warnOfOrientation(stored, metadata) }
     }
 
-    /// Tells that the image will be shown in another way: the orientation goes with the metadata that states it.
+    /// Warns where the removed metadata states the orientation.
     private mutating func warnOfOrientation(_ stored: Orientation, _ metadata: [MetadataBlob]) {
         let kept = metadata.filter { !request.removed.contains($0.kind) }
         let states = kept.contains { blob in
@@ -72,7 +72,7 @@ struct RewritePlan {
         }
         if stored != .up, !states {
             warnings.append(
-                "the orientation \(stored.rawValue) is removed with the metadata, so the image is shown otherwise: "
+                "the orientation \(stored.rawValue) is removed with the metadata, so the image is shown turned or mirrored: "
                     + "--set-orientation \(stored.rawValue) keeps it")
         }
     }
@@ -100,7 +100,7 @@ struct RewritePlan {
                 if options.removed.contains(.gps) {
                     bytes = XMPPosition.removing(bytes)
                     if XMPPosition.isStored(in: bytes) {
-                        warnings.append("the XMP packet may still tell the place: --strip xmp removes it")
+                        warnings.append("the XMP packet still contains GPS properties: --strip xmp removes them")
                     }
                 }
                 if let orientation { bytes = XMPOrientation.replacing(bytes, with: orientation) }

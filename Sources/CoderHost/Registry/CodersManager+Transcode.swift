@@ -3,7 +3,7 @@ public import ImageModel
 extension CodersManager {
     /// Copies a file bit by bit into a format that packs its stream, or back into the format that it was packed from.
     ///
-    /// - Returns: what was off although the output is usable.
+    /// - Returns: the coder, and warnings about the output.
     /// - Throws: `.refused` where this file cannot be packed, or was not packed from `format`; `.noCoder` where no coder
     ///   transcodes between the two formats. The sink may have been written to: throw its output away.
     @discardableResult
@@ -11,7 +11,7 @@ extension CodersManager {
         _ source: ImageSource, to format: ImageFormat, into sink: any OutputSink
     ) throws(CoderError) -> EncodeReport {
         guard let own = candidates(for: source).first(where: \.isCertain)?.format else {
-            throw CoderError(.unrecognizedFormat, "no coder recognises these bytes")
+            throw CoderError(.unrecognizedFormat, "no coder recognizes these bytes")
         }
         let packers = transcoders(of: own, into: format)
         let direction: TranscodeDirection = packers.isEmpty ? .unpack : .pack

@@ -32,9 +32,6 @@ extension FramesExtraction {
                 ]))
         }
         guard let first else { throw CoderError(.corrupt, "no item of it can be decoded") }
-        report(file, session, [("items", .array(written))])
-        if arguments.has("--verbose"), !arguments.has("--json") {
-            Console.error(printable("\(file) -> \(written.count) image\(written.count == 1 ? "" : "s") from \(first)"))
-        }
+        report(file, session, [("items", .array(written))], count: written.count, first: first)
     }
 }

@@ -185,25 +185,28 @@ struct FramesExtraction {
 
     private func report(_ file: String, _ entries: [TimingFile.Entry], _ session: DecodeSession) {
         report(
-            file, session, [("loop_count", session.info.loopCount.json), ("frames", .array(entries.map(\.json)))])
-        if arguments.has("--verbose"), !arguments.has("--json"), let first = entries.first?.file {
-            Console.error(
-                printable("\(file) -> \(entries.count) picture\(entries.count == 1 ? "" : "s") from \(first)"))
-        }
+            file, session, [("loop_count", session.info.loopCount.json), ("frames", .array(entries.map(\.json)))],
+            count: entries.count, first: entries.first?.file)
     }
 
-    /// Tells what was off with a file, in JSON beside what was written of it.
-    func report(_ file: String, _ session: DecodeSession, _ written: [(String, JSONValue)]) {
+    /// Reports the images written of a file, and the warnings.
+    func report(
+        _ file: String, _ session: DecodeSession, _ written: [(String, JSONValue)], count: Int, first: String?
+    ) {
+        let warnings = session.context.warnings
         if arguments.has("--json") {
             Console.out(
                 JSONValue.object(
                     [("file", .string(file)), ("format", .string(session.format.id))] + written + [
                         ("isolation", IsolationRendering.json(session.isolation)),
-                        ("warnings", .array(session.context.warnings.map(JSONValue.string))),
+                        ("warnings", .array(warnings.map(JSONValue.string))),
                     ]
                 ).text)
             return
         }
-        for warning in session.context.warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
+        for warning in warnings { Console.error(printable("coderhost: \(file): warning: \(warning)")) }
+        if arguments.has("--verbose"), let first {
+            Console.error(printable("\(file) -> \(count) image\(count == 1 ? "" : "s") from \(first)"))
+        }
     }
 }

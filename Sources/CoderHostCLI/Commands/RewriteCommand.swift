@@ -29,13 +29,7 @@ enum RewriteCommand: Command {
             OptionSpecification("--crop", value: "WxH+X+Y", help: "keep a part, up to the edges of blocks"),
             OptionSpecification("--perfect", help: "refuse to keep other pixels than asked for (default: warn)"),
             OptionSpecification("--optimize", help: "compress the same pixels into fewer bytes"),
-            OptionSpecification("--no-overwrite", help: "fail where the output exists"),
-            OptionSpecification("--overwrite", help: "allow the output to be the input"),
-            OptionSpecification("-v", "--verbose", help: "say what was written"),
-            OptionSpecification(
-                "-j", "--jobs", value: "N",
-                help: "inputs that are worked on at a time (default: the processors)"),
-        ])
+        ] + ConvertJob.outputSpecification)
 
     private static let parts = RewriteOptions.Part.allCases.map(\.rawValue).joined(separator: ",")
 

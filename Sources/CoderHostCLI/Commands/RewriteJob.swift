@@ -54,7 +54,7 @@ final class RewriteJob: Sendable {
         threads = arguments.has("--overwrite") || names.count < files.count ? 1 : jobs ?? processorCount
     }
 
-    /// Rewrites all inputs, and tells what became of each.
+    /// Rewrites all inputs, and reports each.
     func run(_ arguments: ParsedArguments) -> ExitCode {
         let (json, verbose) = (arguments.has("--json"), arguments.has("--verbose"))
         let isTaken = target.isStandardOutput
@@ -78,12 +78,12 @@ final class RewriteJob: Sendable {
     private func rewrite(_ file: String, _ number: Int) throws(CoderError) -> Outcome {
         let source = try ImageSource(path: file, limits: limits)
         let path = Self.path(target, file, number)
-        try refuseOtherFormat(of: path, source)
         try outputs.withLock { outputs throws(CoderError) in try outputs.claim(path, from: file) }
         var isWritten = false
         defer { if !isWritten { outputs.withLock { $0.release(path) } } }
         let sink = try FileSink(path: path, over: target.replacement, limits: limits)
         let report = try host.manager.rewrite(source, to: sink, options)
+        try refuseOtherFormat(of: path, than: report.format)
         let bytes = sink.written
         try sink.commit()
         isWritten = true
@@ -92,10 +92,9 @@ final class RewriteJob: Sendable {
     }
 
     /// The ending of the output must not name another format than the one the file keeps.
-    private func refuseOtherFormat(of path: String, _ source: ImageSource) throws(CoderError) {
+    private func refuseOtherFormat(of path: String, than format: ImageFormat) throws(CoderError) {
         guard let suffix = FileName(path).suffix?.lowercased() else { return }
         let served = host.manager.coders.map(\.descriptor.formats)
-        let format = try host.manager.withSession(source) { session throws(CoderError) in session.format }
         // A coder of two formats reads both alike, such as stills and animations of one ending.
         let isNamed = served.contains { $0.contains { $0.extensions.contains(suffix) } }
         let isAtHome = served.contains { formats in

@@ -2,22 +2,27 @@ import CoderHost
 import ImageModel
 
 extension ConvertJob {
-    /// The last switches of both commands.
-    package static let specification = [
-        OptionSpecification(
-            "--coder", value: "ID", help: "decode with this coder and no other (default: the best)"),
+    /// The switches of every command that writes one file for each of several.
+    package static let outputSpecification = [
         OptionSpecification("--no-overwrite", help: "fail where the output exists"),
         OptionSpecification("--overwrite", help: "allow the output to be the input"),
-        OptionSpecification("-v", "--verbose", help: "say what was written"),
+        OptionSpecification("-v", "--verbose", help: "name each written file"),
         OptionSpecification(
             "-j", "--jobs", value: "N",
             help: "inputs that are worked on at a time (default: the processors)"),
+    ]
+
+    /// The last switches of `convert` and `thumbnail`.
+    package static let specification = [
+        OptionSpecification(
+            "--coder", value: "ID", help: "decode with this coder and no other (default: the best)")
+    ] + outputSpecification + [
         OptionSpecification(
             "--threads", value: "N",
             help: "threads for one image (default: the processors for a single input, else 1)"),
         OptionSpecification(
             "--budget", value: "SIZE",
-            help: "memory that pictures may take together; a larger one is worked on alone (default: 512M)"),
+            help: "memory that images may take together; a larger one is worked on alone (default: 512M)"),
     ]
 
     static func format(_ arguments: ParsedArguments, _ host: CoderHost) throws(UsageError) -> ImageFormat? {

@@ -48,7 +48,8 @@ package enum ItemChoice {
     package static let specification = [
         OptionSpecification(
             "--item", value: "N|all",
-            help: "write this image of the file, from 0, or all but thumbnails and auxiliary ones to names with {item} (default: the primary one)"),
+            help: "write this image of the file, from 0, or all but thumbnails and auxiliary ones to names with {item} "
+                + "(default: the primary one)"),
         OptionSpecification("--page", value: "N", help: "write the Nth page or image, from 1 (default: the first)"),
     ]
 }

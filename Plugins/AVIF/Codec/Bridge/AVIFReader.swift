@@ -57,7 +57,7 @@ internal import ImageModel
         unsafe avif_shim_limit(decoder, UInt32(clamping: maxPixels))
     }
 
-    /// Begins anew.
+    /// Restarts with the first frame.
     func restart() throws(CoderError) {
         feed()
         var error = avif_shim_error()

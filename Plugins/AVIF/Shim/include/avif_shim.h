@@ -75,7 +75,7 @@ int32_t avif_shim_parse(avif_shim_decoder *decoder, avif_shim_facts *facts, avif
 /* Has images and streams of more than so many pixels refused; before parse or restart. */
 void avif_shim_limit(avif_shim_decoder *decoder, uint32_t max_pixels);
 
-/* Begins anew with the first frame. */
+/* Restarts with the first frame. */
 int32_t avif_shim_restart(avif_shim_decoder *decoder, avif_shim_error *error);
 
 uint8_t avif_shim_is_key(const avif_shim_decoder *decoder, uint32_t frame);

@@ -60,7 +60,7 @@ internal import ImageModel
     ///
     /// - Parameters:
     ///   - right: how a pixel to the right in the image moves in the surface; `down` likewise.
-    ///   - isAlpha: whether the image is the alpha channel of what is in the surface already.
+    ///   - isAlpha: whether the image is the alpha channel of the pixels in the surface.
     func paint(
         _ place: TilePlan.Place, right: Placement.Step = Placement.Step(1, 0),
         down: Placement.Step = Placement.Step(0, 1),

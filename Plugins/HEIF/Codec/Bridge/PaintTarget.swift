@@ -22,7 +22,7 @@ internal import ImageModel
     }
 }
 
-/// What was found in each of several tiles.
+/// The findings in each of several tiles.
 // Sendable because: every index has a place of its own, and only the thread that decodes the tile writes there.
 @safe final class TileNotes: @unchecked Sendable {
     private let places: UnsafeMutableBufferPointer<HEIFPlanes.Decoded?>

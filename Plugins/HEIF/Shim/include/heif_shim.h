@@ -52,7 +52,7 @@ typedef struct heif_shim_layout {
     uint8_t  channels;       /* 1 gray, 2 gray alpha, 3 RGB, 4 RGBA, 5 BGRA            */
     uint8_t  bits;           /* 8 or 16                                                */
     uint8_t  expand_range;   /* luma of a gray picture is 16 ... 235 of 255            */
-    uint8_t  only_alpha;     /* the brightness of a gray picture becomes alpha; nothing else changes */
+    uint8_t  only_alpha;     /* the brightness of a gray image becomes alpha;  nothing else changes */
 } heif_shim_layout;
 
 /* Asked before each unit of HEVC and each image of AV1; any answer but 0 ends the call with heif_shim_code_stopped. */
@@ -63,14 +63,14 @@ int32_t heif_shim_open(const uint8_t *bytes, uint64_t count, const uint8_t *pref
                        uint32_t max_side, uint32_t threads, uint64_t max_pixels, heif_shim_decoder **decoder,
                        heif_shim_error *error);
 
-/* Decodes the primary picture into planes.
+/* Decodes the primary image into planes.
    `own_colors`: the picture is one AV1 stream, whose colours need not be converted by libheif.
    `may_skip_crop`: an impossible clean aperture is no reason to show nothing. */
 int32_t heif_shim_decode(heif_shim_decoder *decoder, uint8_t as_gray, uint8_t own_colors, uint8_t may_skip_crop,
                          heif_shim_poll poll, void *context, heif_shim_picture *picture,
                          heif_shim_error *error);
 
-/* Interleaves a part of the decoded picture. Its first pixel goes to `pixels`, one to the right of it `right` bytes on,
+/* Interleaves a part of the decoded image. Its first pixel goes to `pixels`, one to the right of it `right` bytes on,
    one in the next row `down` bytes on. */
 int32_t heif_shim_paint(const heif_shim_decoder *decoder, uint32_t x, uint32_t y, uint32_t width, uint32_t height,
                         heif_shim_layout layout, uint8_t *pixels, int64_t right, int64_t down);

@@ -9,22 +9,27 @@ import JPEGShim
         var size: PixelSize
         var format: PixelFormat
         var quality = 90
-        /// Luma samples for one chroma sample, across and down.
+        /// Luma samples for one chroma sample, across and down; an image without chroma ignores it.
         var subsampling = (across: 2, down: 2)
         var isProgressive = false
         var optimizes = false
         var isArithmetic = false
         var density: PixelDensity?
 
+        /// Components of the file: RGB is stored as luma and two of chroma.
+        private var components: Int { format.channels.hasAlpha ? format.channels.count - 1 : format.channels.count }
+
+        /// The largest sampling factors of a component (T.81, A.1.1): only luma has more than one.
+        var largestFactors: (across: Int, down: Int) { components == 3 ? subsampling : (1, 1) }
+
         /// Bytes of the coefficients that the library keeps: all of them where it looks at the image twice.
         ///
         /// - Source: libjpeg-turbo, jinit_c_coef_controller; a block has 64 coefficients of 2 bytes (T.81, A.1).
         var coefficientBytes: Int {
             guard isProgressive || optimizes else { return 0 }
-            let channels = format.channels.hasAlpha ? format.channels.count - 1 : format.channels.count
-            let (across, down) = channels == 1 ? (1, 1) : subsampling
+            let (across, down) = largestFactors
             let units = ((size.width + 8 * across - 1) / (8 * across)) * ((size.height + 8 * down - 1) / (8 * down))
-            return units * (across * down + channels - 1) * 128
+            return units * (across * down + components - 1) * 128
         }
     }
 

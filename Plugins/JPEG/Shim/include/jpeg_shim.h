@@ -19,7 +19,7 @@
 #define JPEGS_UNSUPPORTED  ((int32_t)-2) /* valid JPEG, but this build of the library does not read it   */
 #define JPEGS_CORRUPT      ((int32_t)-3)
 #define JPEGS_NO_MEMORY    ((int32_t)-4)
-#define JPEGS_TRUNCATED    ((int32_t)-5) /* the complete input ends within the image                   */
+#define JPEGS_TRUNCATED    ((int32_t)-5) /* the complete input ends within the image                     */
 #define JPEGS_STOPPED      ((int32_t)-6) /* a callback answered other than 0                             */
 #define JPEGS_SCANS        ((int32_t)-7) /* there are more scans than allowed                            */
 
@@ -73,8 +73,8 @@ int32_t jpegs_decoder_header(jpegs_decoder *d, jpegs_info *info);
    left out: the coefficients then serve no other scale. */
 int32_t jpegs_decoder_skim(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *scans);
 
-/* Begins with the output reduced to scale/8, scale 1 ... 8. Says the size of the rows that come: of a picture of several
-   scans that of the pass which has begun. OK, NEEDS_INPUT or an error. */
+/* Begins with the output scaled to scale/8, scale 1 ... 8. Returns the size of the rows that follow: of an image of several
+   scans the size of the current pass. OK, NEEDS_INPUT or an error. */
 int32_t jpegs_decoder_start(jpegs_decoder *d, uint32_t format, uint32_t scale, uint32_t *width, uint32_t *height);
 
 /* ---- multi-scan images: absorb scans, show what there is in passes ---- */
@@ -93,7 +93,7 @@ int32_t jpegs_decoder_absorb(jpegs_decoder *d);
 /* The scan that is being absorbed. */
 void    jpegs_decoder_scan(const jpegs_decoder *d, jpegs_scan *scan);
 
-#define JPEGS_BEST   ((uint32_t)0) /* as the library shows an image: smooth chroma; once all scans are in   */
+#define JPEGS_BEST   ((uint32_t)0) /* as the library shows an image: smooth chroma; once all scans are in  */
 #define JPEGS_PLAIN  ((uint32_t)1) /* chroma samples are repeated                                            */
 #define JPEGS_QUICK  ((uint32_t)3) /* the same with the library's fast and rough transform                   */
 #define JPEGS_COARSE ((uint32_t)2) /* only the means of 8 x 8 blocks, at full size, joined smoothly; scale 8 */
@@ -144,7 +144,7 @@ typedef struct jpegs_part {
 } jpegs_part;
 
 /* Has only a part of the rows written, which are to the bit those of the whole. Legal where no row was read, behind
-   start or begin_pass, of a complete input. A image of one scan gives no other rows from then on. OK or an error. */
+   start or begin_pass, of a complete input. An image of one scan gives no other rows from then on. OK or an error. */
 int32_t jpegs_decoder_part(jpegs_decoder *d, const jpegs_part *part);
 
 /* Steps over some rows above the part, or writes some of its rows from `*row` on and advances it; `pixels` is where its

@@ -132,7 +132,7 @@ internal import PNGShim
         try check(unsafe pngshim_rows_pass(rows, UInt32(first), UInt32(step)))
     }
 
-    /// Says which row is above the first: a part does not know the one before it.
+    /// Sets the row above the first, which belongs to the part before.
     func setRowAbove(_ pixels: UnsafePointer<UInt8>) throws(CoderError) {
         try check(unsafe pngshim_rows_above(rows, pixels))
     }

@@ -60,7 +60,7 @@ internal import ImageModel
         guard surface.size.width == layout.size.width, surface.format == layout.format,
             height <= layout.size.height - rowsDone,
             height == layout.size.height - rowsDone || height.isMultiple(of: rowsPerStrip)
-        else { throw CoderError(.misuse, "the rows do not fit the picture") }
+        else { throw CoderError(.misuse, "the rows do not fit the image") }
         let pixels = unsafe surface.baseAddress.assumingMemoryBound(to: UInt8.self)
         let stride = surface.stride
         var first = 0

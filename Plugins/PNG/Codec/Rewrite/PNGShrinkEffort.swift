@@ -1,10 +1,10 @@
 internal import CoderPluginKit
 
-/// How much is tried for pictures of different sizes.
+/// How much is tried for images of different sizes.
 ///
-/// Evidence: 470 pictures of up to 14 MB, each in every way. Trials at level 1 choose ways that are 0.25 % longer than the
+/// Evidence: 470 images of up to 14 MB, each in every way. Trials at level 1 choose ways that are 0.25 % longer than the
 /// best in the mean where rows have 64 kB to 1 MB, those at level 6 by 0.02 %. Below 64 kB it is 2 % even so, and
-/// compressing several ways costs little. What is left out above costs 0.1 %.
+/// compressing several ways costs little. The ways left out above cost 0.1 %.
 struct PNGShrinkEffort {
     typealias Strategy = RowShrinker.Strategy
 

@@ -73,7 +73,7 @@ int32_t pngshim_rows_start(pngshim_rows *rows, const pngshim_row_layout *layout,
 /* Begins a pass: the rows that come are still whole, but only every `step`-th pixel from `first` on is written. The
  * row above is none. */
 int32_t pngshim_rows_pass(pngshim_rows *rows, uint32_t first, uint32_t step);
-/* Says which row of pixels is above the first that is added. */
+/* Sets the row of pixels above the first that is added. */
 int32_t pngshim_rows_above(pngshim_rows *rows, const uint8_t *pixels);
 /* Adds rows. Where `base` is given, pixels that are the same there become transparent black (the file has alpha).
  * PNGSHIM_REFUSED when an alpha that is to be dropped is not full. */

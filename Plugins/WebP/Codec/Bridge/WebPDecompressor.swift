@@ -14,7 +14,7 @@ import WebPShim
     package private(set) var rows = 0
 
     /// The place of the pixels, and whether their alpha is to be full.
-    private struct Output {
+    @safe private struct Output {
         let start: UnsafeMutablePointer<UInt8>
         let stride: Int
         let width: Int

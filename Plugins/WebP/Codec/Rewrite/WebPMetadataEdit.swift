@@ -32,7 +32,7 @@ struct WebPMetadataEdit {
             insertions.removeAll { $0.name == name }
             insertions.append(Insertion(kind: blob.kind, name: name, payload: blob.bytes))
         }
-        // In this order they stand behind the image (RFC 9649 section 2.7).
+        // In this order they follow the image (RFC 9649 section 2.7).
         let order: [MetadataBlob.Kind] = [.icc, .exif, .xmp, .raw]
         insertions = order.flatMap { kind in insertions.filter { $0.kind == kind } }
     }
