@@ -1,5 +1,6 @@
 import CoderHost
 import ImageModel
+import ImageProcessing
 import TestSupport
 import Testing
 
@@ -65,6 +66,59 @@ import Testing
 
         #expect(PixelDigest.of(try manager.decode(source).pixels) == fixture.expect?.pixelSHA256)
         #expect(suspensions > 0)
+    }
+
+    // MARK: Parts
+
+    @Test(arguments: valid) func `gives a part the pixels of the whole`(fixture: Fixture) throws {
+        let source = ImageSource(fixture.bytes, name: fixture.name)
+        let whole = try manager.decode(source).pixels
+        let (width, height) = (whole.size.width, whole.size.height)
+        let parts = [
+            PixelRect(x: 0, y: height / 2, width: width, height: height - height / 2),
+            PixelRect(x: width / 3, y: 0, width: width - width / 3, height: (height + 1) / 2),
+            PixelRect(x: width - 1, y: height - 1, width: 1, height: 1),
+        ]
+        for part in parts {
+            var options = DecodeOptions()
+            options.region = part
+            let pixels = try manager.decode(source, options).pixels
+            #expect(pixels.size == part.size)
+            let (bytes, bytesPerPixel) = (pixels.packed, whole.format.bytesPerPixel)
+            for y in 0..<part.height {
+                for x in 0..<part.width {
+                    let first = (y * part.width + x) * bytesPerPixel
+                    #expect(Array(bytes[first..<first + bytesPerPixel]) == whole.pixel(part.x + x, part.y + y), "\(part)")
+                }
+            }
+        }
+    }
+
+    @Test func `reads nothing but the part`() throws {
+        let header = Array("P6 1000 1000 255\n".utf8)
+        // The rows below the part are missing.
+        let source = ImageSource(header + [UInt8](repeating: 7, count: 3 * 1000 * 20))
+        var options = DecodeOptions()
+        options.region = PixelRect(x: 990, y: 10, width: 10, height: 10)
+
+        #expect(try manager.decode(source, options).pixels.packed == [UInt8](repeating: 7, count: 300))
+        options.region?.y = 11
+        #expect { try manager.decode(source, options) } throws: { ($0 as? CoderError)?.code == .truncated }
+    }
+
+    @Test(arguments: valid) func `hands out rows that are those of the whole`(fixture: Fixture) throws {
+        let source = ImageSource(fixture.bytes, name: fixture.name)
+        let whole = try manager.decode(source).pixels
+        let header = Array(fixture.bytes.prefix(2))
+        try manager.withSession(source) { session throws(CoderError) in
+            let image = try session.rowImage(DecodeOptions())
+            // Numbers in text are read from the first one on.
+            #expect((image == nil) == (header[1] < UInt8(ascii: "4")))
+            guard let image else { return }
+            var bytes: [UInt8] = []
+            for y in 0..<image.info.size.height { try image.rows.withRow(y) { bytes += copyBytes($0) } }
+            #expect(bytes == whole.packed)
+        }
     }
 
     // MARK: Writing

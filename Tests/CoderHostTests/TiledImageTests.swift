@@ -101,12 +101,3 @@ import Testing
         }
     }
 }
-
-extension PixelBuffer {
-    fileprivate func pixel(_ x: Int, _ y: Int) -> [UInt8] {
-        let size = format.bytesPerPixel
-        return withRow(y) { row in
-            (0..<size).map { unsafe row.unsafeLoad(fromByteOffset: x * size + $0, as: UInt8.self) }
-        }
-    }
-}

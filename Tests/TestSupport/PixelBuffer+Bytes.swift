@@ -11,6 +11,11 @@ extension PixelBuffer {
         return all
     }
 
+    /// The bytes of one pixel.
+    public func pixel(_ x: Int, _ y: Int) -> [UInt8] {
+        withRow(y) { row in (0..<format.bytesPerPixel).map { row.byte(at: x * format.bytesPerPixel + $0) } }
+    }
+
     /// A buffer with the given bytes, repeated until it is full.
     public static func of(_ size: PixelSize, _ format: PixelFormat, _ bytes: [UInt8]) throws -> PixelBuffer {
         let buffer = try PixelBuffer(size: size, format: format)

@@ -29,7 +29,7 @@ struct NetpbmCoder: ImageCoder {
         }
         descriptor = CoderDescriptor(
             id: "coderhost.\(format.rawValue)", version: coderHostVersion, tier: .builtIn,
-            roles: digits.isEmpty ? [.encode] : [.decode, .encode, .incremental],
+            roles: digits.isEmpty ? [.encode] : [.decode, .encode, .incremental, .region],
             formats: [
                 PluginManifest.Format(
                     id: ImageFormat(format.rawValue), name: name, mimeTypes: [mime], extensions: [format.rawValue],

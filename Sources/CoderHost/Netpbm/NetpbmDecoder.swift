@@ -33,7 +33,8 @@ final class NetpbmDecoder: FrameDecoder {
             }
         let depth = Int.bitWidth - header.maxValue.leadingZeroBitCount
         return ImageInfo(
-            size: header.size, nativeFormat: PixelFormat(channels, bits: header.bytesPerSample * 8), bitDepth: depth)
+            size: header.size, nativeFormat: PixelFormat(channels, bits: header.bytesPerSample * 8), bitDepth: depth,
+            decodesRows: !header.isPlain, regionCost: header.isPlain ? .whole : .tiles)
     }
 
     func pixelFormats() throws(CoderError) -> [PixelFormat] { [try readHeader().nativeFormat] }
@@ -52,49 +53,64 @@ final class NetpbmDecoder: FrameDecoder {
 
     func decode(_ request: FrameRequest, into place: CanvasPlace) throws(CoderError) -> FrameOutcome {
         let header = try parsed()
-        if header.isPlain {
-            var samples = PlainSamples(source, header)
-            for y in 0..<header.size.height {
-                if y % 64 == 0 { try context.checkCancellation() }
-                let row = try samples.row()
-                try write(row, header, place, y)
-            }
-            return .complete
-        }
-        let samplesPerRow = header.size.width * header.channels
-        let rowBytes = header.isBitmap ? (header.size.width + 7) / 8 : samplesPerRow * header.bytesPerSample
-        for y in 0..<header.size.height {
-            if y % 64 == 0 { try context.checkCancellation() }
-            let start = header.dataOffset + y * rowBytes
-            let end = start + rowBytes
-            guard end <= source.count else { throw source.isComplete ? .truncated() : .needsInput }
-            try source.withBytes(start..<end) { row throws(CoderError) in
-                guard row.byteCount == rowBytes else { throw .truncated() }
-                if header.isBitmap {
-                    try write(
-                        (0..<header.size.width).map { row.byte(at: $0 / 8) >> (7 - $0 % 8) & 1 == 0 ? 1 : 0 }, header,
-                        place, y)
-                } else if header.maxValue == 255 {
-                    place.withMutableRow(y) { $0.copy(row) }
-                } else if header.maxValue == 65_535 {
-                    place.withMutableRow(y) { $0.copySwappingPairs(row) }
-                } else if header.bytesPerSample == 1 {
-                    try write((0..<samplesPerRow).map { Int(row.byte(at: $0)) }, header, place, y)
-                } else {
-                    try write(
-                        (0..<samplesPerRow).map { Int(row.byte(at: $0 * 2)) << 8 | Int(row.byte(at: $0 * 2 + 1)) },
-                        header, place, y)
-                }
-            }
+        let part = request.region ?? PixelRect(header.size)
+        if !header.isPlain {
+            try decodeRaw(part, header, place)
+        } else if part == PixelRect(header.size) {
+            try decodePlain(header, place)
+        } else {
+            throw .refused("numbers in text are only read from the first one on")
         }
         return .complete
     }
 
+    private func decodePlain(_ header: NetpbmHeader, _ place: CanvasPlace) throws(CoderError) {
+        var samples = PlainSamples(source, header)
+        for y in 0..<header.size.height {
+            if y % 64 == 0 { try context.checkCancellation() }
+            let row = try samples.row()
+            try write(row.count, header, place, y) { row[$0] }
+        }
+    }
+
+    /// Reads nothing but the bytes of the part.
+    private func decodeRaw(_ part: PixelRect, _ header: NetpbmHeader, _ place: CanvasPlace) throws(CoderError) {
+        let columns = part.x..<part.x + part.width
+        let bytes =
+            header.isBitmap
+            ? columns.lowerBound / 8..<(columns.upperBound + 7) / 8
+            : columns.lowerBound * header.bytesPerPixel..<columns.upperBound * header.bytesPerPixel
+        let count = part.width * header.channels
+        for y in 0..<part.height {
+            if y % 64 == 0 { try context.checkCancellation() }
+            let row = header.dataOffset + (part.y + y) * header.bytesPerRow
+            let (start, end) = (row + bytes.lowerBound, row + bytes.upperBound)
+            guard end <= source.count else { throw source.isComplete ? .truncated() : .needsInput }
+            try source.withBytes(start..<end) { row throws(CoderError) in
+                guard row.byteCount == bytes.count else { throw .truncated() }
+                switch header.maxValue {
+                case 1 where header.isBitmap:
+                    let first = columns.lowerBound % 8
+                    try write(count, header, place, y) {
+                        1 - Int(row.byte(at: (first + $0) / 8) >> (7 - (first + $0) % 8) & 1)
+                    }
+                case 255: place.withMutableRow(y) { $0.copy(row) }
+                case 65_535: place.withMutableRow(y) { $0.copySwappingPairs(row) }
+                case ..<256: try write(count, header, place, y) { Int(row.byte(at: $0)) }
+                default: try write(count, header, place, y) { Int(row.bigEndian(at: 2 * $0, as: UInt16.self)) }
+                }
+            }
+        }
+    }
+
     /// Scales samples of 0 … maxval to the full range.
-    private func write(_ samples: [Int], _ header: NetpbmHeader, _ place: CanvasPlace, _ y: Int) throws(CoderError) {
+    private func write(
+        _ count: Int, _ header: NetpbmHeader, _ place: CanvasPlace, _ y: Int, _ sample: (Int) -> Int
+    ) throws(CoderError) {
         let limit = header.maxValue
         try place.withMutableRow(y) { row throws(CoderError) in
-            for (index, value) in samples.enumerated() {
+            for index in 0..<count {
+                let value = sample(index)
                 guard value <= limit else { throw .corrupt("a sample of row \(y) is \(value), above \(limit)") }
                 if header.bytesPerSample == 1 {
                     row.setByte(index, UInt8((value * 255 + limit / 2) / limit))

@@ -19,6 +19,10 @@ struct NetpbmHeader: Hashable {
     var isPlain: Bool { kind <= 3 }
     var isBitmap: Bool { kind == 1 || kind == 4 }
     var bytesPerSample: Int { maxValue > 255 ? 2 : 1 }
+    /// Not of a bitmap, whose pixels are bits.
+    var bytesPerPixel: Int { channels * bytesPerSample }
+    /// Bytes of a row of raw samples.
+    var bytesPerRow: Int { isBitmap ? (size.width + 7) / 8 : size.width * bytesPerPixel }
     var isPAM: Bool { kind == 7 }
 
     /// A header is a few lines; what is longer is none.
