@@ -5,7 +5,7 @@ enum Catalogue {
         + SurfaceChecks.first + MemoryChecks.first
         + ManifestChecks.running + ContractChecks.all + NegotiationChecks.all + LifecycleChecks.all + InputChecks.all + MemoryChecks.all
         + CancelChecks.all + LimitChecks.all + DeterminismChecks.all + SurfaceChecks.all + FramesChecks.all
-        + ThreadChecks.all + RoundTripChecks.all + AbilityChecks.all + IsolationChecks.all + StateChecks.all
+        + ThreadChecks.all + RoundTripChecks.all + ItemChecks.all + AbilityChecks.all + IsolationChecks.all + StateChecks.all
 
     /// What the groups are about, in the order of the report.
     static let groups: [(name: String, summary: String)] = [

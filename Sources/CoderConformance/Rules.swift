@@ -11,7 +11,7 @@ extension Rule {
     static let newValues = Rule(
         "coder_plugin.h",
         "Every other value without a definition is a fault of the plugin, which the host reports with the name of the "
-            + "field.")
+            + "field; only an unknown concurrency is served.")
     static let forked = Rule(
         "coder_plugin.h",
         "It works in a process that was forked after init, with all system calls forbidden but those for memory, time "
@@ -64,7 +64,7 @@ extension Rule {
     static let lossy = Rule("cpi/image.h", "the data was compressed with loss")
 
     static let frameRect = Rule(
-        "cpi/frame.h", "on the canvas; may be empty; may reach over its edges only where the format allows it")
+        "cpi/frame.h", "on the canvas; may be empty; may reach over its edges where the format allows it")
     static let frame = Rule("cpi/frame.h", "A decoder reports frames raw")
     static let duration = Rule("cpi/frame.h", "seconds, exactly as stored")
 
@@ -82,7 +82,8 @@ extension Rule {
         "cpi/host.h", "Reports memory that a codec library takes (positive) or gives back (negative) by itself.")
     static let budgetRefused = Rule("cpi/host.h", "do not take it; return CPI_LIMIT to the host.")
     static let poll = Rule(
-        "cpi/host.h", "Asks whether to continue. Call it at least every 10 ms of work, or every 64 rows.")
+        "cpi/host.h", "Asks whether to continue. Call it every 10 ms of work or every 64 rows, whichever "
+            + "comes first.")
     static let noDescriptor = Rule("cpi/host.h", "A plugin writes to no file descriptor of its own.")
     static let ownLimits = Rule(
         "cpi/host.h", "a plugin checks what only it can see (scans, nesting, its own buffers) and returns CPI_LIMIT.")
@@ -125,6 +126,17 @@ extension Rule {
         "Encodes one frame from a surface in the agreed format; the pixels are valid only during the call.")
     static let encoder = Rule("cpi/encoder.h", "pixels to bytes, frame by frame; a whole animation is never in memory.")
 
+    static let hasItems = Rule("cpi/image.h", "the file holds more items than this one (see items.h)")
+    static let primaryItem = Rule("cpi/items.h", "the image of read_header; exactly one")
+    static let itemOwner = Rule("cpi/items.h", "number of the item that this one belongs to, or CPI_ITEM_NONE")
+    static let itemFacts = Rule("cpi/items.h", "Reports item number `index`, from 0, and the facts of its image.")
+    static let itemEnd = Rule(
+        "cpi/items.h",
+        "CPI_OK, CPI_END behind the last one, CPI_NEED_INPUT, CPI_REFUSED (this one is damaged; the host warns and goes on "
+            + "with the next) or an error.")
+    static let itemCount = Rule("cpi/items.h", "Tells how many items there are.")
+    static let selectItem = Rule("cpi/items.h", "Puts the session into [header] for item number `index`.")
+
     static let rows = Rule("cpi/rows.h", "The output has the same bytes as with add_frame.")
     static let parallel = Rule("cpi/parallel.h", "Output must not depend on the number of threads.")
     static let rewritePixels = Rule("cpi/rewrite.h", "Every pixel of outcome->kept keeps its value")
@@ -138,8 +150,7 @@ extension Rule {
 
     static let unknownOption = Rule(
         "cpi/option.h",
-        "A coder that does not know the key ignores it; without this bit it returns "
-            + "CPI_INVALID_ARGUMENT.")
+        "With this bit a coder ignores a key that it does not know; without it, it returns CPI_INVALID_ARGUMENT.")
     static let table = Rule(
         "cpi/extension.h", "The reader refuses a table whose tag is not the hash of the id it asked for")
     static let extensionID = Rule("cpi/plugin.h", "NULL for every id it does not know; a table stays")

@@ -10,7 +10,7 @@ typedef struct job {
     cpi_task            task;
     void               *arg;
     uint32_t            count;
-    _Atomic uint32_t    next;
+    _Atomic uint64_t    next;
     _Atomic uint32_t    failed; /* the lowest index that failed; `count` while none has */
     cpi_status          status; /* of that index; changed under the lock */
 } job;
@@ -39,14 +39,15 @@ static void fail(job *work, uint32_t index, cpi_status status) {
 
 static void take_part(job *work, uint32_t thread) {
     is_running = 1;
-    uint32_t index;
+    uint64_t index;
     while (atomic_load(&work->failed) == work->count && (index = atomic_fetch_add(&work->next, 1)) < work->count) {
         cpi_status status = work->services->poll(work->services->ctx);
         if (status == CPI_OK) {
-            status = work->task(work->arg, index, thread);
+            status = work->task(work->arg, (uint32_t)index, thread);
         }
-        if (status < 0) {
-            fail(work, index, status);
+        if (status != CPI_OK) {
+            /* A note is no success either. */
+            fail(work, (uint32_t)index, status < 0 ? status : CPI_INTERNAL);
         }
     }
     is_running = 0;

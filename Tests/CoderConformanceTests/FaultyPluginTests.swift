@@ -42,6 +42,8 @@ import Testing
         ("one-source", ["lifecycle.interleaved"]), ("shared-session", ["threads.together"]),
         ("working-folder", ["state.folder"]),
         // Optional abilities.
+        ("chooses-first-item", ["abilities.items"]), ("describes-first-item", ["abilities.items"]),
+        ("endless-items", ["abilities.items"]), ("hides-items", ["abilities.items"]),
         ("rows-differ", ["abilities.rows"]), ("thread-in-pixels", ["abilities.parallel"]),
         ("rewrites-pixels", ["abilities.rewrite"]), ("keeps-text", ["abilities.metadata"]),
         ("mends-files", ["abilities.damage"]), ("loses-end", ["abilities.transcode"]),

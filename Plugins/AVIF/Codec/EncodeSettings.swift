@@ -32,6 +32,10 @@ struct EncodeSettings {
         let depth = options.integer("avif.bit-depth") ?? 0
         guard [0, 8, 10, 12].contains(depth) else { throw .invalidArgument("avif.bit-depth is 8, 10 or 12") }
         self.depth = depth == 0 ? (isWide ? 10 : 8) : depth
+        // Who names a depth knows.
+        if depth == 0, isWide, info.bitDepth > self.depth {
+            session.host.warn("samples of \(info.bitDepth) bits become \(self.depth) bits; avif.bit-depth=12 keeps 12")
+        }
         let chroma = options.string("avif.chroma")
         guard let samples = [nil: 420, "420": 420, "422": 422, "444": 444][chroma] else {
             throw .invalidArgument("avif.chroma is 420, 422 or 444")

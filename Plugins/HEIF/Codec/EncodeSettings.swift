@@ -36,6 +36,10 @@ struct EncodeSettings {
         let depth = options.integer("\(name).bit-depth") ?? 0
         guard [0, 8, 10, 12].contains(depth) else { throw .invalidArgument("\(name).bit-depth is 8, 10 or 12") }
         self.depth = depth == 0 ? (isWide ? 10 : 8) : depth
+        // Who names a depth knows.
+        if depth == 0, isWide, info.bitDepth > self.depth {
+            session.host.warn("samples of \(info.bitDepth) bits become \(self.depth) bits; \(name).bit-depth=12 keeps 12")
+        }
         let chroma = options.string("\(name).chroma")
         guard let chroma = [nil: 420, "420": 420, "422": 422, "444": 444][chroma] else {
             throw .invalidArgument("\(name).chroma is 420, 422 or 444")

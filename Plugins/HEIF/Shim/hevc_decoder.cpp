@@ -173,17 +173,29 @@ const char *name() { return "libde265"; }
 // Above the 100 of libheif's own.
 int supports(heif_compression_format format) { return format == heif_compression_HEVC ? 200 : 0; }
 
+// Begins anew, with a libde265 that has seen nothing.
+bool start(Decoder &self)
+{
+    if (self.context) de265_free_decoder(self.context);
+    self.context = de265_new_decoder();
+    self.refused_pixels = 0;
+    if (!self.context) return false;
+    de265_image_allocation allocation = {take_planes, give_planes_back};
+    de265_set_image_allocation_functions(self.context, &allocation, &self);
+    return true;
+}
+
+heif_error absence()
+{
+    return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "libde265 does not start");
+}
+
 heif_error create(void **out)
 {
     return contained([&] {
         auto decoder = std::make_unique<Decoder>();
-        decoder->context = de265_new_decoder();
-        if (!decoder->context) {
-            return failure(heif_error_Memory_allocation_error, heif_suberror_Unspecified, "libde265 does not start");
-        }
         decoder->max_pixels = shim_decode_settings.max_pixels;
-        de265_image_allocation allocation = {take_planes, give_planes_back};
-        de265_set_image_allocation_functions(decoder->context, &allocation, decoder.get());
+        if (!start(*decoder)) return absence();
         *out = decoder.release();
         return success();
     });
@@ -364,26 +376,54 @@ bool has_one_segment(const Decoder &self)
     return segments == 1;
 }
 
+// The first thing that libde265 warned of; null where it warned of nothing.
+const char *first_warning(const Decoder &self)
+{
+    const char *first = nullptr;
+    for (;;) {
+        const de265_error warning = de265_get_warning(self.context);
+        if (warning == DE265_OK) return first;
+        // Threads that found nothing to share are no fault of the file.
+        if (warning == DE265_WARNING_NO_WPP_CANNOT_USE_MULTITHREADING) continue;
+        if (!first) first = de265_get_error_text(warning);
+    }
+}
+
+using Picture = std::unique_ptr<heif_image, void (*)(const heif_image *)>;
+
+heif_error decode(Decoder &self, Picture &picture, const char *&warning)
+{
+    heif_image *image = nullptr;
+    heif_error result = feed(self, &image);
+    picture.reset(image);
+    warning = first_warning(self);
+    return result;
+}
+
 heif_error decode(void *raw, heif_image **out)
 {
     return contained([&] {
         Decoder &self = *static_cast<Decoder *>(raw);
         // They share the rows of blocks where the stream has entropy_coding_sync.
         const int threads = shim_decode_settings.threads;
-        if (threads > 1 && has_one_segment(self)) de265_start_worker_threads(self.context, threads);
-        heif_image *image = nullptr;
-        heif_error result = feed(self, &image);
-        std::unique_ptr<heif_image, void (*)(const heif_image *)> owned(image, heif_image_release);
-        for (;;) {
-            const de265_error warning = de265_get_warning(self.context);
-            if (warning == DE265_OK) break;
-            // Threads that found nothing to share are no fault of the file.
-            if (warning == DE265_WARNING_NO_WPP_CANNOT_USE_MULTITHREADING) continue;
-            if (!shim_decode_settings.warning) shim_decode_settings.warning = de265_get_error_text(warning);
+        const bool shares = threads > 1 && has_one_segment(self);
+        if (shares) de265_start_worker_threads(self.context, threads);
+        Picture picture(nullptr, heif_image_release);
+        const char *warning = nullptr;
+        heif_error result = decode(self, picture, warning);
+        // Each thread begins its row at an entry point, and so paints over damage at which a single thread stops. What a
+        // damaged stream shows must not depend on the threads: a single one decides.
+        if (shares && (result.code || warning)) {
+            shim_decode_settings.is_uncovered = false;
+            if (!start(self)) return absence();
+            result = decode(self, picture, warning);
         }
+        if (warning && !shim_decode_settings.warning) shim_decode_settings.warning = warning;
         if (result.code) return result;
-        if (!image) return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, "there is no HEVC picture");
-        *out = owned.release();
+        if (!picture) {
+            return failure(heif_error_Decoder_plugin_error, heif_suberror_End_of_data, "there is no HEVC picture");
+        }
+        *out = picture.release();
         return success();
     });
 }

@@ -140,6 +140,24 @@ struct Item {
         return (answer, facts, info.value)
     }
 
+    private var items: cpi_items_api? {
+        table(CPI_EXT_ITEMS, as: cpi_items_api.self, least: MemoryLayout<cpi_table>.size + 2 * MemoryLayout<UInt>.size)
+    }
+
+    /// Nil where the decoder has no items.
+    func select(_ index: UInt32) -> Answer? {
+        guard let items else { return nil }
+        return unsafe run("select") { handle, error in unsafe items.select(handle, index, error) }
+    }
+
+    /// Nil where only `item` finds out.
+    func itemCount() -> (Answer, UInt32)? {
+        guard let count = unsafe items?.count else { return nil }
+        var number: UInt32 = 0
+        let answer = unsafe run("count") { handle, error in unsafe count(handle, &number, error) }
+        return (answer, number)
+    }
+
     var hasDirty: Bool { unsafe api.dirty != nil }
 
     /// Nil where the decoder does not say.

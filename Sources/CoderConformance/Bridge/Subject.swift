@@ -19,6 +19,7 @@ import ImageModel
         var isIncremental: Bool { roles & CPI_CODER_INCREMENTAL != 0 }
         var decodesAnimations: Bool { roles & CPI_CODER_ANIMATION != 0 }
         var servesRegions: Bool { roles & CPI_CODER_REGION != 0 }
+        var listsItems: Bool { roles & CPI_CODER_ITEMS != 0 }
         var rewrites: Bool { roles & CPI_CODER_REWRITE != 0 }
         var transcodes: Bool { roles & CPI_CODER_TRANSCODE != 0 }
         var scales: Bool { roles & CPI_CODER_SCALE != 0 }

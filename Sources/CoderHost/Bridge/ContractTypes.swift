@@ -73,11 +73,13 @@ extension ImageInfo {
         guard let regionCost = RegionCost(rawValue: raw.region_cost) else {
             throw .undefined("region_cost", raw.region_cost)
         }
+        let orientation = Orientation(rawValue: Int(raw.orientation))
+        if orientation == nil, raw.orientation != 0 { throw .undefined("orientation", raw.orientation) }
         let background = raw.background
         self.init(
             size: PixelSize(Int(raw.width), Int(raw.height)), nativeFormat: native,
             bitDepth: min(64, Int(raw.bit_depth)), hasAlpha: flags & CPI_IMAGE_HAS_ALPHA != 0,
-            orientation: Orientation(rawValue: Int(raw.orientation)),
+            orientation: orientation,
             orientationApplied: flags & CPI_IMAGE_ORIENTATION_APPLIED != 0,
             frameCount: raw.frame_count > 0 ? Int(raw.frame_count) : nil, loopCount: loops,
             isAnimated: flags & CPI_IMAGE_ANIMATED != 0, isLossy: flags & CPI_IMAGE_LOSSY != 0, color: color,

@@ -131,8 +131,9 @@ final class ImportedDecoder: FrameDecoder {
             guard size == wanted else { throw fault("the plugin scales vectors to \(size), asked for \(wanted)") }
             return size
         }
-        guard !size.isEmpty, size.width <= full.width, size.height <= full.height else {
-            throw fault("the plugin scales \(full) to \(size)")
+        let least = PixelSize(min(wanted.width, full.width), min(wanted.height, full.height))
+        guard !size.isEmpty, PixelRect(full).contains(PixelRect(size)), PixelRect(size).contains(PixelRect(least)) else {
+            throw fault("the plugin scales \(full) to \(size), asked for at least \(wanted)")
         }
         return size
     }

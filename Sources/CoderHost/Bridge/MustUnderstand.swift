@@ -9,7 +9,7 @@ extension CoderError {
         var error = CoderError(
             .unsupportedFeature,
             "the plugin sets \(field) to 0x\(String(value, radix: 16)), which needs a newer coderhost",
-            hint: "update coderhost, or use an older version of the plugin")
+            hint: "update coderhost, or build the plugin with the headers of this one: \(pluginInterfaceVersion)")
         error.feature = field
         return error
     }

@@ -1,4 +1,5 @@
 import CCoderPlugin
+import Glibc
 import Synchronization
 
 /// The host's threads as a plugin in this process sees them (`cpi_parallel_api`).
@@ -23,32 +24,45 @@ enum ParallelTable {
     private let services: UnsafePointer<cpi_services>
     private let task: cpi_task
     private let argument: UnsafeMutableRawPointer?
-    private let freeThreads: Mutex<[UInt32]>
+    private let next = Atomic<Int>(0)
+    private let hasFailed = Atomic<Bool>(false)
     private let failure = Mutex<(index: Int, status: cpi_status)?>(nil)
-    private let threads: Int
+
+    /// Is set on a thread while it runs tasks.
+    private static let mark: pthread_key_t = {
+        var key = pthread_key_t()
+        unsafe pthread_key_create(&key, nil)
+        return key
+    }()
 
     init(_ services: UnsafePointer<cpi_services>, _ task: @escaping cpi_task, _ argument: UnsafeMutableRawPointer?) {
         unsafe self.services = services
         unsafe self.task = task
         unsafe self.argument = argument
-        unsafe threads = Int(services.pointee.thread_hint(services.pointee.ctx))
-        freeThreads = Mutex(Array((0..<UInt32(clamping: threads)).reversed()))
     }
 
     func run(_ count: UInt32) -> cpi_status {
-        sideBySide(Int(count), threads: threads) { self.runTask($0) }
+        // Tasks do not call run: threads would wait for each other.
+        if unsafe pthread_getspecific(Self.mark) != nil { return CPI_MISUSE }
+        let threads = unsafe min(Int(count), max(1, Int(services.pointee.thread_hint(services.pointee.ctx))))
+        sideBySide(threads, threads: threads) { self.takePart(UInt32($0), of: Int(count)) }
         return failure.withLock { $0?.status } ?? CPI_OK
     }
 
-    private func runTask(_ index: Int) {
-        if failure.withLock({ $0 != nil }) { return }
-        var status = unsafe services.pointee.poll(services.pointee.ctx)
-        if status == CPI_OK {
-            let thread = freeThreads.withLock { $0.removeLast() }
-            status = unsafe task(argument, UInt32(index), thread)
-            freeThreads.withLock { $0.append(thread) }
+    /// Runs tasks until none is left or one has failed.
+    private func takePart(_ thread: UInt32, of count: Int) {
+        unsafe pthread_setspecific(Self.mark, UnsafeRawPointer(bitPattern: 1))
+        defer { pthread_setspecific(Self.mark, nil) }
+        while !hasFailed.load(ordering: .relaxed) {
+            let index = next.add(1, ordering: .relaxed).oldValue
+            if index >= count { return }
+            var status = unsafe services.pointee.poll(services.pointee.ctx)
+            if status == CPI_OK { status = unsafe task(argument, UInt32(index), thread) }
+            if status == CPI_OK { continue }
+            hasFailed.store(true, ordering: .relaxed)
+            // A note is no success either.
+            let code = status < 0 ? status : CPI_INTERNAL
+            failure.withLock { if $0.map({ index < $0.index }) ?? true { $0 = (index, code) } }
         }
-        if status >= 0 { return }
-        failure.withLock { if $0.map({ index < $0.index }) ?? true { $0 = (index, status) } }
     }
 }

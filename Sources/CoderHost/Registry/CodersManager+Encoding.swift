@@ -59,7 +59,9 @@ extension CodersManager {
             do throws(CoderError) {
                 try OptionCheck.examine(options, coder)
                 let encoder = try candidate.coder.makeEncoder(context)
-                try encode(content, with: encoder, coder, wishes, context, sink)
+                let witness = OutputWitness(sink, of: coder)
+                try encode(content, with: encoder, coder, wishes, context, witness)
+                try witness.examine(recognizes)
             } catch {
                 let named = error.naming(encoder: coder.id)
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.

@@ -25,8 +25,10 @@ extension CodersManager {
         let plan = RewritePlan(options, facts.info, facts.metadata)
         for warning in plan.warnings { context.warn(warning) }
         do throws(CoderError) {
-            let outcome = try candidate.coder.rewrite(source, to: sink, plan.request, context)
+            let witness = OutputWitness(sink, of: candidate.descriptor)
+            let outcome = try candidate.coder.rewrite(source, to: witness, plan.request, context)
             try plan.examine(outcome, context)
+            try witness.examine(recognizes)
             return RewriteReport(
                 format: facts.format, coder: candidate.descriptor.id,
                 size: plan.request.transform.applied(to: outcome.kept.size), warnings: context.warnings,

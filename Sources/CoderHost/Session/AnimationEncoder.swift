@@ -16,7 +16,8 @@ public final class AnimationEncoder {
     public let coder: CoderDescriptor
     private let encoder: any FrameEncoder
     package let context: SessionContext
-    private let sink: any OutputSink
+    private let sink: OutputWitness
+    private let recognizes: (FormatSniffer) -> Bool
     /// What is written into while the coder may still go back.
     private let spool: SpooledSink?
     private var facts: ImageInfo
@@ -28,13 +29,14 @@ public final class AnimationEncoder {
 
     init(
         _ ranked: RankedCoder, of facts: ImageInfo, _ metadata: [MetadataBlob], _ sink: any OutputSink,
-        _ context: SessionContext, background: RGBAColor
+        _ context: SessionContext, background: RGBAColor, recognizes: @escaping (FormatSniffer) -> Bool
     ) throws(CoderError) {
         self.background = background
         coder = ranked.descriptor
         encoder = try ranked.coder.makeEncoder(context)
         self.context = context
-        self.sink = sink
+        self.sink = OutputWitness(sink, of: ranked.descriptor)
+        self.recognizes = recognizes
         spool = sink.isSeekable ? nil : try SpooledSink(limits: context.limits)
         self.facts = facts
         // The facts of a still, which are the default, do not say how many frames are to come.
@@ -90,6 +92,7 @@ public final class AnimationEncoder {
         try named { () throws(CoderError) in
             try encoder.finish()
             try spool?.copy(to: sink)
+            try sink.examine(recognizes)
         }
         return EncodeReport(coder: coder.id, warnings: context.warnings, isolation: context.isolation)
     }
@@ -139,7 +142,8 @@ extension CodersManager {
             do throws(CoderError) {
                 try OptionCheck.examine(options, candidate.descriptor)
                 return try AnimationEncoder(
-                    candidate, of: facts, metadata, sink, context, background: background)
+                    candidate, of: facts, metadata, sink, context, background: background,
+                    recognizes: { [self] in recognizes($0) })
             } catch {
                 // A plugin that turns out to be unusable leaves the work to the next.
                 let named = error.naming(encoder: candidate.descriptor.id)

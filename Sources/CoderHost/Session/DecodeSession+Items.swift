@@ -24,18 +24,23 @@ extension DecodeSession {
         guard coder.roles.contains(.items) else {
             return [ListedItem(index: 0, item: .success(ImageItem(.primary, info: info)))]
         }
-        let result = try sequence.attempt { decoder throws(CoderError) in
-            var result: [ListedItem] = []
-            while result.count < Self.maxItems {
-                do throws(CoderError) {
-                    guard let item = try decoder.item(at: result.count) else { break }
-                    result.append(ListedItem(index: result.count, item: .success(item)))
-                } catch {
-                    guard error.code == .refused else { throw error }
-                    result.append(ListedItem(index: result.count, item: .failure(error)))
+        var result: [ListedItem] = []
+        do throws(CoderError) {
+            try sequence.attempt { decoder throws(CoderError) in
+                while result.count < Self.maxItems {
+                    do throws(CoderError) {
+                        guard let item = try decoder.item(at: result.count) else { break }
+                        result.append(ListedItem(index: result.count, item: .success(item)))
+                    } catch {
+                        guard error.code == .refused else { throw error }
+                        result.append(ListedItem(index: result.count, item: .failure(error)))
+                    }
                 }
             }
-            return result
+        } catch {
+            // Damage ends the coder's session, not the list of what was found before.
+            guard [.corrupt, .truncated, .unsupportedFeature].contains(error.code), !result.isEmpty else { throw error }
+            result.append(ListedItem(index: result.count, item: .failure(error)))
         }
         if source.isComplete { listedItems = result }
         return result
@@ -45,24 +50,34 @@ extension DecodeSession {
     ///
     /// - Parameters:
     ///   - verb: "described" or "written".
-    ///   - written: the items that are; nil for the selected one.
-    package func warnOfOtherItems(_ verb: String, written: Set<Int>? = nil) throws(CoderError) {
+    ///   - chosen: the items that somebody asked for: no other image is missed. Nil for the selected one.
+    package func warnOfOtherItems(_ verb: String, chosen: Set<Int>? = nil) throws(CoderError) {
         guard info.hasItems || selectedItem != 0 else { return }
-        let done = written ?? [selectedItem]
+        let done = chosen ?? [selectedItem]
         let listed = try items()
         let others = listed.filter { !done.contains($0.index) }
-        let images = others.filter { [.primary, .page, .alternative].contains($0.facts?.role ?? .page) }
-        if !images.isEmpty {
-            let count = images.count + done.count
-            context.warn(
-                "the file holds \(count) images, of which \(done.count == 1 ? "one is" : "\(done.count) are") \(verb): "
-                    + "coderhost info --items lists them, convert --item N writes another one")
-        }
+        if chosen == nil { warnOfImages(among: others, verb) }
+        if done.count > 1 || chosen == nil { warnOfUnreadable(others) }
         for other in others {
             guard let item = other.facts, item.role == .auxiliary, done.contains(item.owner ?? 0), !item.isAlpha
             else { continue }
             context.warn("item \(other.index) (\(item.kind ?? "an auxiliary image")) is not \(verb)")
         }
+    }
+
+    private func warnOfImages(among others: [ListedItem], _ verb: String) {
+        let images = others.filter { [.primary, .page, .alternative].contains($0.facts?.role ?? .page) }
+        if images.isEmpty { return }
+        context.warn(
+            "the file holds \(images.count + 1) images, of which one is \(verb): "
+                + "coderhost info --items lists them, convert --item N writes another one")
+    }
+
+    private func warnOfUnreadable(_ others: [ListedItem]) {
+        let unreadable = others.filter { $0.facts == nil }
+        guard let first = unreadable.first, case .failure(let error) = first.item else { return }
+        let more = unreadable.count > 1 ? ", and \(unreadable.count - 1) more" : ""
+        context.warn("item \(first.index) cannot be read (\(error.message))\(more)")
     }
 
     // MARK: Thumbnails

@@ -171,7 +171,8 @@ public final class DecodeSession {
     ) throws(CoderError) -> (frame: FrameInfo, pixels: PixelBuffer) {
         guard let frame = try frameInfo(index) else {
             throw .invalidArgument(
-                "there is no frame \(index)", hint: "it has \(knownFrameCount), counted from 0")
+                "there is no frame \(index)",
+                hint: "it has \(info.frameCount == 1 ? 1 : knownFrameCount), counted from 0")
         }
         // Later ones there may be all the same: what a coder counts is not always what it delivers.
         if info.frameCount == 1, index == 0 { return (frame, try decodeImage()) }

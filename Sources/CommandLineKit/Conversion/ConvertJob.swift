@@ -179,7 +179,7 @@ package final class ConvertJob: Sendable {
             try session.select(item: item)
             let shaper = try PictureShaper(changes, session)
             share.take(shaper.memoryEstimate)
-            if item == items.last { try session.warnOfOtherItems("written", written: Set(items)) }
+            if item == items.last { try session.warnOfOtherItems("written", chosen: self.items.map { _ in Set(items) }) }
             var outcome = try write(source, input, session, shaper)
             outcome.item = item
             if first == nil { first = outcome } else { first?.others.append(outcome) }

@@ -18,6 +18,10 @@ package struct PictureShaper {
         let upright = session.pendingOrientation.applied(to: session.info.size)
         (layout, options) = try Self.plan(changes, upright, isScalable: session.info.isScalable)
         if changes.isIdentity { return }
+        if let part = changes.part, part.intersection(PixelRect(upright)) != part {
+            session.context.warn(
+                "--crop \(part) reaches beyond the image of \(upright) pixels: \(layout.result) pixels are written")
+        }
         // Held against the limits like what is read: a switch can ask for anything.
         let native = session.info.nativeFormat
         let format = native.bytesPerPixel < 4 ? .rgba8 : native

@@ -21,6 +21,11 @@
 #ifdef ITEM_ROLE
 #define MANIFEST_ROLES ", \"items\""
 #define MORE_ROLES     CPI_CODER_ITEMS
+#ifndef HAS_ITEMS
+#define HAS_ITEMS CPI_IMAGE_ITEMS
+#endif
+#else
+#define HAS_ITEMS 0
 #endif
 #ifdef REWRITES
 #define MANIFEST_ROLES ", \"rewrite\""
@@ -264,7 +269,7 @@ static const cpi_pixel_format rgba = {CPI_CHANNELS_RGBA, CPI_NUMERIC_UNORM, 8, C
 struct cpi_decoder {
     session           base;
     const cpi_source *source;
-    uint32_t          width, height, channels, rows_done, part_rows, frame;
+    uint32_t          width, height, full_height, channels, rows_done, part_rows, frame;
     cpi_rect          dirty;
 };
 
@@ -320,12 +325,13 @@ static cpi_status read_header(cpi_decoder *d, cpi_image_info *out, cpi_error *er
     d->width    = (uint32_t)b[4] << 8 | b[5];
     d->height   = (uint32_t)b[6] << 8 | b[7];
     d->channels = b[8];
+    d->full_height = d->height;
     if (d->width == 0 || d->height == 0) return fail(&d->base, error, CPI_CORRUPT, "no pixels");
     if (d->channels != 3 && d->channels != 4) return fail(&d->base, error, CPI_CORRUPT, "neither 3 nor 4 channels");
     if ((status = check_size(d, error)) != CPI_OK) return status;
     cpi_image_info mine = {
         .size = sizeof mine, .flags = (d->channels == 4 ? CPI_IMAGE_HAS_ALPHA : 0)
-            | (FRAMES > 1 ? CPI_IMAGE_ANIMATED : 0) | (BANDS ? CPI_IMAGE_ROWS : 0),
+            | (FRAMES > 1 ? CPI_IMAGE_ANIMATED : 0) | (BANDS ? CPI_IMAGE_ROWS : 0) | HAS_ITEMS,
         .width = d->width, .height = d->height, .bit_depth = 8, .frame_count = FRAMES,
         .native = d->channels == 4 ? rgba : rgb,
     };
@@ -476,13 +482,27 @@ static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_e
 #define HAND_OUT NULL
 #endif
 
-#ifdef ITEM_ROLE /* it has items: the image itself, in this role */
+#ifdef ITEM_ROLE /* it has items: the image itself, in this role, and its upper half as a page */
+#ifndef DESCRIBED /* the item that is described, or chosen, in place of item `i` */
+#define DESCRIBED(i) (i)
+#endif
+#ifndef CHOSEN
+#define CHOSEN(i) (i)
+#endif
+#ifndef BEHIND_ITEMS
+#define BEHIND_ITEMS CPI_END
+#endif
+static uint32_t height_of(const cpi_decoder *d, uint32_t index) {
+    return index == 0 ? d->full_height : (d->full_height + 1) / 2;
+}
+
 static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_image_info *info, cpi_error *error) {
     cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
-    if (status != CPI_OK || index > 0) return status != CPI_OK ? status : CPI_END;
-    const cpi_item       mine  = {.size = sizeof mine, .role = ITEM_ROLE, .of = CPI_ITEM_NONE};
-    const cpi_image_info facts = {.size = sizeof facts, .width = d->width, .height = d->height, .bit_depth = 8,
-                                  .frame_count = FRAMES, .native = d->channels == 4 ? rgba : rgb};
+    if (status != CPI_OK || index > 1) return status != CPI_OK ? status : BEHIND_ITEMS;
+    const cpi_item       mine  = {.size = sizeof mine, .role = index == 0 ? ITEM_ROLE : CPI_ITEM_PAGE,
+                                  .of = CPI_ITEM_NONE};
+    const cpi_image_info facts = {.size = sizeof facts, .width = d->width, .height = height_of(d, DESCRIBED(index)),
+                                  .bit_depth = 8, .frame_count = FRAMES, .native = d->channels == 4 ? rgba : rgb};
     copy_struct(item, &mine);
     copy_struct(info, &facts);
     return CPI_OK;
@@ -491,9 +511,10 @@ static cpi_status describe(cpi_decoder *d, uint32_t index, cpi_item *item, cpi_i
 static cpi_status choose(cpi_decoder *d, uint32_t index, cpi_error *error) {
     cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
     if (status != CPI_OK) return status;
-    if (index > 0) return fail(&d->base, error, CPI_REFUSED, "there is one item");
+    if (index > 1) return fail(&d->base, error, CPI_REFUSED, "there are two items");
     d->base.state = HEADER;
     d->frame      = 0;
+    d->height     = height_of(d, CHOSEN(index));
     return CPI_OK;
 }
 

@@ -1,0 +1,172 @@
+import CCoderPlugin
+
+/// Items: each is what `describe` says of it, and decodes alike however the session came to it.
+enum ItemChecks {
+    static let all = [items]
+
+    private static let needs = ["lifecycle.decode", "determinism.decode", "frames.facts", "contract.values"]
+    /// Items that are listed, and those that are decoded.
+    fileprivate static let mostListed = 1000
+    private static let mostDecoded = 8
+
+    static let items = Check(
+        "abilities.items", "items end where they are counted to end, and each decodes as it is described", needs: needs
+    ) { workshop throws(Stop) in
+        var judged = 0
+        for coder in try workshop.subject().coders where coder.decodes && coder.listsItems {
+            workshop.board.coder = coder.id
+            for sample in workshop.samples where sample.coder == coder.id {
+                let plain = try workshop.decode(coder, sample.bytes)
+                guard plain.failure == nil, let header = plain.info else { continue }
+                _ = try workshop.decode(coder, sample.bytes) { session throws(Stop) in
+                    let run = ItemRun(coder: coder, session: session, header: header)
+                    if header.flags & CPI_IMAGE_ITEMS != 0 {
+                        try judge(run, plain.frames.first)
+                        judged += 1
+                    } else if let (answer, _, _) = session.item(1), answer.status == CPI_OK {
+                        throw run.fault("it lists two items and more", .hasItems, "set CPI_IMAGE_ITEMS in the facts")
+                    }
+                }
+            }
+        }
+        if judged == 0 { throw .skip("there is no picture with CPI_IMAGE_ITEMS; name one with --sample FILE") }
+    }
+
+    private static func judge(_ run: ItemRun, _ first: DecodedFrame?) throws(Stop) {
+        let items = try run.listed()
+        let primaries = items.compactMap(\.self).filter { $0.item.role == CPI_ITEM_PRIMARY }
+        guard primaries.count == 1, let primary = primaries.first else {
+            throw run.fault("\(primaries.count) items are primary", .primaryItem, "describe the image of read_header so")
+        }
+        let (info, header) = (primary.info, run.header)
+        if info.width != header.width || info.height != header.height || info.frame_count != header.frame_count {
+            throw run.fault(
+                "read_header reports \(ItemRun.text(header)), describe of the primary item \(ItemRun.text(info))", .primaryItem,
+                "report the same facts")
+        }
+        for entry in items.compactMap(\.self) where entry.item.of != CPI_ITEM_NONE && entry.item.of >= items.count {
+            throw run.fault(
+                "item \(entry.index) belongs to item \(entry.item.of), and there are \(items.count)", .itemOwner,
+                "set `of` to the number of an item, or to CPI_ITEM_NONE")
+        }
+        for entry in items.compactMap(\.self).prefix(mostDecoded) {
+            let pixels = try run.pixels(entry)
+            // Damaged data may end a session.
+            if run.hasFailed { return }
+            guard let pixels else { continue }
+            if let place = Difference.first([pixels], [try run.pixels(entry) ?? []]) {
+                throw run.fault("item \(entry.index), selected twice: \(place)", .selectItem, "begin anew in select")
+            }
+        }
+        // Back where the session began.
+        guard let first, header.frame_count == 1, let again = try run.pixels(primary) else { return }
+        if let place = Difference.first([first.pixels], [again]) {
+            throw run.fault(
+                "the primary item, selected after others, decodes differently than before (\(place))", .selectItem,
+                "keep nothing of the item before")
+        }
+    }
+}
+
+/// The items of one file.
+private final class ItemRun {
+    struct Entry {
+        var index: UInt32
+        var item: Item
+        var info: cpi_image_info
+    }
+
+    let coder: Subject.Coder
+    let session: Decoding
+    let header: cpi_image_info
+    private(set) var hasFailed = false
+
+    init(coder: Subject.Coder, session: Decoding, header: cpi_image_info) {
+        self.coder = coder
+        self.session = session
+        self.header = header
+    }
+
+    func fault(_ what: String, _ rule: Rule, _ remedy: String) -> Stop {
+        .fault("\(coder.id): \(what)", rule, try: remedy)
+    }
+
+    static func text(_ info: cpi_image_info) -> String {
+        "\(info.width) x \(info.height) in \(info.frame_count) frame\(info.frame_count == 1 ? "" : "s")"
+    }
+
+    /// What `describe` answers until CPI_END; nil for an item that it refuses.
+    func listed() throws(Stop) -> [Entry?] {
+        var result: [Entry?] = []
+        while result.count < ItemChecks.mostListed {
+            let index = UInt32(result.count)
+            guard let (answer, item, info) = session.item(index) else {
+                throw fault("the image has CPI_IMAGE_ITEMS and no table for it", .itemEnd, "answer the table from get")
+            }
+            switch answer.status {
+            case CPI_OK: result.append(Entry(index: index, item: item, info: info))
+            case CPI_REFUSED: result.append(nil)
+            case CPI_END:
+                try judge(end: index)
+                return result
+            default: throw fault(answer.text, .itemEnd, "answer CPI_REFUSED for one that is damaged")
+            }
+        }
+        try judge(far: .max - 1)
+        return result
+    }
+
+    private func judge(end: UInt32) throws(Stop) {
+        try judge(far: end)
+        try judge(far: .max - 1)
+        guard let (answer, count) = session.itemCount(), answer.status == CPI_OK, count != end else { return }
+        throw fault("count says \(count) items, describe \(end)", .itemCount, "count in one place")
+    }
+
+    /// Behind the last item there is nothing, however far behind.
+    private func judge(far index: UInt32) throws(Stop) {
+        guard let answer = session.item(index)?.0, answer.status != CPI_END else { return }
+        throw fault("describe(\(index)): \(answer.text)", .itemEnd, "answer CPI_END behind the last item")
+    }
+
+    /// The pixels of an item's first frame; nil where the item cannot be decoded.
+    func pixels(_ entry: Entry) throws(Stop) -> [UInt8]? {
+        let (number, info) = (entry.index, entry.info)
+        guard let answer = session.select(number) else { return nil }
+        if answer.status == CPI_REFUSED { return nil }
+        guard answer.status == CPI_OK else {
+            throw fault("select(\(number)): \(answer.text)", .selectItem, "refuse what cannot be decoded")
+        }
+        guard let format = format(of: info), info.width > 0, info.height > 0,
+            Int(info.width) * Int(info.height) <= DecodeSetup.maxPixels
+        else { return nil }
+        let (met, frame) = session.nextFrame()
+        hasFailed = met.isFailure
+        if hasFailed { return nil }
+        guard met.status == CPI_OK else {
+            throw fault("item \(number): \(met.text)", .selectItem, "select puts the session into [header]")
+        }
+        let rect = frame.rect
+        let isWhole = rect.x == 0 && rect.y == 0 && rect.width == info.width && rect.height == info.height
+        if info.frame_count == 1, !isWhole {
+            throw fault(
+                "item \(number) is described as \(Self.text(info)), and its frame has \(rect.width) x \(rect.height) pixels "
+                    + "at \(rect.x), \(rect.y)", .itemFacts, "describe and decode the item that is asked for")
+        }
+        if rect.width == 0 || rect.height == 0 || Int(rect.width) * Int(rect.height) > DecodeSetup.maxPixels { return nil }
+        let surface = Surface(format, width: Int(rect.width), height: Int(rect.height))
+        hasFailed = session.decode(surface).isFailure
+        return hasFailed ? nil : surface.pixels
+    }
+
+    /// The best format of the selected item that surfaces have.
+    private func format(of info: cpi_image_info) -> cpi_pixel_format? {
+        if info.native.objection == nil { return info.native }
+        for index in 0..<UInt32(40) {
+            let (answer, offer) = session.offer(index)
+            if answer.status != CPI_OK { break }
+            if offer.format.objection == nil { return offer.format }
+        }
+        return nil
+    }
+}
