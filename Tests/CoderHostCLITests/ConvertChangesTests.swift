@@ -143,6 +143,16 @@ import Testing
         #expect(result.stderr.contains(said), "\(result.stderr)")
     }
 
+    @Test func `that reach beyond the image are cut, with a warning`() throws {
+        let result = try convert("q.ppm", "-o", "t.png", "--crop", "100x100+8+4")
+
+        #expect(result.status == 0)
+        #expect(
+            result.stderr
+                == "coderhost: q.ppm: warning: --crop 100x100+8+4 reaches beyond the image of 16x8 pixels: 8x4 pixels are written\n")
+        #expect(try convert("q.ppm", "-o", "u.png", "--crop", "8x4+8+4").stderr.isEmpty)
+    }
+
     @Test func `beside the picture are an error that names both`() throws {
         let result = try convert("q.ppm", "-o", "t.png", "--crop", "8x8+100+0")
 

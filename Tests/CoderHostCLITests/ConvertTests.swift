@@ -26,6 +26,20 @@ import Testing
         Set(try FileManager.default.contentsOfDirectory(atPath: place.file(folder)))
     }
 
+    @Test(arguments: [
+        ("avif", [], "16 bits become 10 bits; avif.bit-depth=12 keeps 12"), ("avif", ["-O", "avif.bit-depth=12"], nil),
+        ("heic", [], "16 bits become 10 bits; heif.bit-depth=12 keeps 12"), ("webp", [], "16 bits become 8 bits"),
+        ("png", [], nil),
+    ])
+    func `tells of bits that the format cannot hold`(format: String, words: [String], said: String?) throws {
+        let result = try Tool.run(
+            ["convert", Repository.fixture("pictures/sixteen.png"), "-o", "out.\(format)", "--effort", "0"] + words,
+            directory: place.path)
+
+        #expect(result.status == 0)
+        if let said { #expect(result.stderr.contains(said), "\(result.stderr)") } else { #expect(result.stderr.isEmpty) }
+    }
+
     // MARK: Where to
 
     static let formats = ["png", "jpeg", "webp", "gif", "heic", "avif", "farbfeld", "pam", "pnm"]

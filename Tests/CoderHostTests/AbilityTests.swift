@@ -108,6 +108,33 @@ import Testing
         }
     }
 
+    @Test func `warns of nothing but auxiliary images where an item was chosen`() throws {
+        try host(0).manager.withSession(file("i", 30, 40)) { session throws(CoderError) in
+            try session.warnOfOtherItems("written", chosen: [0])
+
+            #expect(session.context.warnings == ["item 4 (urn:example:depth) is not written"])
+        }
+    }
+
+    @Test(arguments: policies.indices) func `decodes an image whose other items are damaged`(policy: Int) throws {
+        let folder = TemporaryDirectory()
+        let damaged = "-DBEHIND_ITEMS=fail(&d->base,error,CPI_CORRUPT,\"torn\")"
+        try PluginBuilder.build(
+            "faulty/none.c", flags: ["-DITEM_ROLE=CPI_ITEM_PRIMARY", damaged], into: folder.path, named: "libcoder-torn.so")
+        let host = testHost(folder.path, isolation: Self.policies[policy])
+        let pixels: [UInt8] = [1, 2, 3, 4, 5, 6]
+        let source = ImageSource(Array("flt!".utf8) + [0, 1, 0, 2, 3] + pixels, name: "a.flt")
+
+        try host.manager.withSession(source) { session throws(CoderError) in
+            let items = try session.items()
+            #expect(items.map { $0.facts?.role } == [.primary, .page, nil])
+            try session.warnOfOtherItems("written")
+            #expect(session.context.warnings.contains("item 2 cannot be read (torn)"))
+            #expect(session.context.warnings.contains { $0.contains("holds 3 images") })
+            #expect(try session.decodeImage().packed == pixels)
+        }
+    }
+
     // MARK: Scale, regions, huge sources
 
     @Test(arguments: policies.indices, [PixelSize(10, 20), PixelSize(300, 600)])
@@ -188,6 +215,21 @@ import Testing
     @Test(arguments: policies.indices, [1, 2, 5]) func `paints the same with any number of threads`(policy: Int, threads: Int) throws {
         let image = try decode(file("p", 300, 1000), try host(policy, threads: threads))
         #expect(image.pixels.packed == formula(PixelRect(PixelSize(300, 1000))))
+    }
+
+    /// Tasks without end, a task that answers a note, a task that runs tasks.
+    private static let badRuns: [(kind: Character, code: CoderError.Code)] = [
+        ("e", .deadlineExceeded), ("n", .pluginFault), ("r", .misuse),
+    ]
+
+    @Test(arguments: policies.indices, badRuns.indices)
+    func `ends what tasks must not do on the host's threads`(policy: Int, index: Int) throws {
+        let (kind, code) = Self.badRuns[index]
+        var limits = DecodeLimits.default
+        limits.maxMilliseconds = 500
+        let host = try host(policy, limits: limits, threads: 2)
+
+        #expect { try decode(file(kind, 8, 8), host) } throws: { ($0 as? CoderError)?.code == code }
     }
 
     @Test(arguments: policies.indices) func `hands over the ending of the name and the caller's options`(policy: Int) throws {

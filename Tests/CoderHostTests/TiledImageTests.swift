@@ -9,7 +9,8 @@ import Testing
     private static let policies = [IsolationPolicy(.off), IsolationPolicy(.require, needed: [])]
 
     private func host(_ policy: Int, threads: Int = 1) -> CoderHost {
-        var configuration = testHost(Repository.products, isolation: Self.policies[policy]).configuration
+        let plugins = policy == 0 ? Repository.products : Repository.workerPlugins
+        var configuration = testHost(plugins, isolation: Self.policies[policy]).configuration
         configuration.threadsPerImage = threads
         return CoderHost(configuration: configuration)
     }

@@ -22,7 +22,7 @@ import Testing
         (13, .unsupportedFeature, "cpi_format_offer.flags"), (14, .unsupportedFeature, "cpi_format_offer.reserved"),
         (15, .unsupportedFeature, "channels 99, numeric 98"), (16, .unsupportedFeature, "pixel format"),
         (17, .pluginFault, "blend 9"), (18, .pluginFault, "disposal 9"), (19, .pluginFault, "loop_kind 9"),
-        (20, .pluginFault, "density_unit 9"), (23, .corrupt, "this plugin answers"),
+        (20, .pluginFault, "density_unit 9"), (24, .pluginFault, "orientation 9"), (23, .corrupt, "this plugin answers"),
     ]
 
     @Test(arguments: refused.indices, policies.indices)

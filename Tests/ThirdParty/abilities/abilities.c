@@ -6,6 +6,8 @@
  *     v  vectors: every size is native            t  tiles: parts and smaller sizes cost what they show
  *     i  items: pages, a thumbnail, a depth map   m  five channels of 32-bit integers beside an RGB offer
  *     p  rows by the host's threads               a  rows that must be aligned to 64 bytes
+ *     e  tasks without end                        n  a task that answers a note
+ *     r  a task that runs tasks of its own
  *     o  red is the option `abilities.red`, green the first letter of the name's ending
  *
  * Pixel (x, y) of item n is RGB (7x + 13y + n, 3x, 5y), modulo 256, with x and y of the full size.
@@ -178,6 +180,32 @@ static cpi_status paint_row(void *arg, uint32_t y, uint32_t thread) {
     return CPI_OK;
 }
 
+/* Tasks that go wrong: one that answers a note, one that runs tasks of its own. */
+static cpi_status answer_note(void *arg, uint32_t index, uint32_t thread) {
+    (void)arg, (void)thread;
+    return index == 3 ? CPI_END : CPI_OK;
+}
+
+static cpi_status paint_nothing(void *arg, uint32_t index, uint32_t thread) {
+    (void)arg, (void)index, (void)thread;
+    return CPI_OK;
+}
+
+static cpi_status run_again(void *arg, uint32_t index, uint32_t thread) {
+    const job *work = arg;
+    (void)index, (void)thread;
+    return parallel->run(work->d->services, 1, paint_nothing, NULL);
+}
+
+static cpi_status run_badly(const job *work, cpi_error *error) {
+    cpi_decoder *d = work->d;
+    cpi_status   status =
+        d->kind == 'e'   ? parallel->run(d->services, UINT32_MAX, paint_nothing, NULL)
+        : d->kind == 'n' ? parallel->run(d->services, 8, answer_note, NULL)
+                         : parallel->run(d->services, 8, run_again, (void *)(uintptr_t)work);
+    return status == CPI_OK ? CPI_OK : fail(d, error, status, "a task failed");
+}
+
 /* Whether a region lies in what is decoded; 64 bits, so that no sum passes its type. */
 static int is_inside(const cpi_decoder *d, const cpi_decode_request *request) {
     const cpi_rect region = request->region;
@@ -200,6 +228,7 @@ static cpi_status decode(cpi_decoder *d, const cpi_decode_request *request, cpi_
         return fail(d, error, CPI_INTERNAL, "the rows are not aligned");
     }
     job work = {d, request};
+    if (strchr("enr", d->kind) && parallel) return run_badly(&work, error);
     if (d->kind == 'p' && parallel) {
         cpi_status status = parallel->run(d->services, surface->height, paint_row, &work);
         return status == CPI_OK ? CPI_OK : fail(d, error, status, "a row failed");

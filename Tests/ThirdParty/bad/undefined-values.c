@@ -1,4 +1,4 @@
-/* Uses values that the contract does not define. -DCASE=1 ... 23; the default is 1. */
+/* Uses values that the contract does not define. -DCASE=1 ... 24; the default is 1. */
 #define _GNU_SOURCE
 #include <coder_plugin.h>
 #include <stdlib.h>
@@ -53,6 +53,8 @@
 #define CHANGE_INFO info->loop_kind = 9;
 #elif CASE == 20
 #define CHANGE_INFO info->density_unit = 9;
+#elif CASE == 24
+#define CHANGE_INFO info->orientation = 9;
 /* From here on, cases that the host serves. */
 #elif CASE == 21 /* another format beside the new one */
 #define CHANGE_INFO info->native = NEW;
