@@ -32,9 +32,11 @@ final class NetpbmDecoder: FrameDecoder {
             default: .rgba
             }
         let depth = Int.bitWidth - header.maxValue.leadingZeroBitCount
+        // A part costs its own bytes alone, but without tiles the limit of pixels is that of the whole: a header of a few
+        // bytes can state any size.
         return ImageInfo(
             size: header.size, nativeFormat: PixelFormat(channels, bits: header.bytesPerSample * 8), bitDepth: depth,
-            decodesRows: !header.isPlain, regionCost: header.isPlain ? .whole : .tiles)
+            decodesRows: !header.isPlain, regionCost: header.isPlain ? .whole : .above)
     }
 
     func pixelFormats() throws(CoderError) -> [PixelFormat] { [try readHeader().nativeFormat] }

@@ -61,7 +61,7 @@ extension CodersManager {
                 let encoder = try candidate.coder.makeEncoder(context)
                 let witness = OutputWitness(sink, of: coder)
                 try encode(content, with: encoder, coder, wishes, context, witness)
-                try witness.examine(recognizes)
+                try witness.examine { recognizes($0) }
             } catch {
                 let named = error.naming(encoder: coder.id)
                 // A plugin that turns out to be unusable leaves the work to the next; nothing was written yet.

@@ -28,7 +28,7 @@ extension CodersManager {
             let witness = OutputWitness(sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: witness, plan.request, context)
             try plan.examine(outcome, context)
-            try witness.examine(recognizes)
+            try witness.examine { recognizes($0, as: facts.format) }
             return RewriteReport(
                 format: facts.format, coder: candidate.descriptor.id,
                 size: plan.request.transform.applied(to: outcome.kept.size), warnings: context.warnings,

@@ -38,7 +38,7 @@ final class OutputWitness: OutputSink {
         }
     }
 
-    /// Throws unless a file was written that some coder takes for its own.
+    /// Throws unless a file was written that a coder takes for its own.
     ///
     /// Of a format without signatures any byte will do.
     ///
@@ -53,10 +53,12 @@ final class OutputWitness: OutputSink {
 }
 
 extension CodersManager {
-    /// Whether the bytes carry the signature of any format.
-    func recognizes(_ sniffer: FormatSniffer) -> Bool {
+    /// Whether the bytes carry a signature of the format; nil asks for any.
+    func recognizes(_ sniffer: FormatSniffer, as wanted: ImageFormat? = nil) -> Bool {
         coders.contains { coder in
-            coder.descriptor.formats.contains { sniffer.score($0.signatures) != nil }
+            coder.descriptor.formats.contains { format in
+                (wanted ?? format.id) == format.id && sniffer.score(format.signatures) != nil
+            }
         }
     }
 }
