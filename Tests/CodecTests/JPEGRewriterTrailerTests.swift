@@ -11,19 +11,19 @@ private let comment = JPEGSegments.comment("a comment that goes")
 /// A file with an index of two further images, and where the index stands.
 private func album(
     _ head: [UInt8], _ tail: [UInt8] = [], isBigEndian: Bool = true, padding: Int = 0, end: [UInt8] = [],
-    shift: Int = 0
+    shift: Int = 0, others: [[UInt8]] = [second, third]
 ) -> [UInt8] {
     var image = Sampling.full.image(48, 32)
     func segments(_ first: Int, _ offsets: [Int]) -> [UInt8] {
-        let entries = [(first, 0), (second.count, offsets[0]), (third.count, offsets[1])]
+        let entries = [(first, 0), (others[0].count, offsets[0]), (others[1].count, offsets[1])]
         return head + JPEGSegments.multiPicture(entries, isBigEndian: isBigEndian) + tail
     }
     image.segments = segments(0, [0, 0])
     let size = image.file.count
     let base = 2 + head.count + 8
     let first = size + padding - base + shift
-    image.segments = segments(size + padding, [first, first + second.count])
-    image.trailer = [UInt8](repeating: 0, count: padding) + second + third + end
+    image.segments = segments(size + padding, [first, first + others[0].count])
+    image.trailer = [UInt8](repeating: 0, count: padding) + others[0] + others[1] + end
     return image.file
 }
 
@@ -109,7 +109,9 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
         for shift in [1, -20, 1 << 20] {
             let source = album([], comment, shift: shift)
 
-            #expect(try rewrite(source, RewriteRequest(removed: [.exif])).bytes == source)
+            let same = try rewrite(source, RewriteRequest(removed: [.exif]))
+            #expect(same.bytes == source)
+            #expect(same.warnings.contains { $0.contains("bytes behind the image stay") })
             let result = try rewrite(source, RewriteRequest(removed: [.text]))
             #expect(!result.bytes.indices.contains { result.bytes[$0...].starts(with: Array("MPF\0".utf8)) })
             #expect(Array(result.bytes.suffix(second.count + third.count)) == second + third)
@@ -124,5 +126,28 @@ private func images(in bytes: [UInt8]) -> [[UInt8]]? {
         alone.segments = comment
         #expect(result.bytes == alone.file)
         #expect(!result.warnings.isEmpty)
+    }
+
+    @Test(arguments: [
+        (MetadataBlob.Kind.exif, [2]), (.text, [1]), (.xmp, [1, 2]), (.icc, []), (.iptc, []),
+    ])
+    func `tells which further images keep metadata that is removed`(kind: MetadataBlob.Kind, keepers: [Int]) throws {
+        func with(_ segments: [UInt8], _ image: [UInt8]) -> [UInt8] { Array(image[..<2]) + segments + Array(image[2...]) }
+        let others = [
+            with(JPEGSegments.comment("a name") + JPEGSegments.xmp("<x/>"), second),
+            with(JPEGSegments.exif([0x4D, 0x4D, 0, 42]) + JPEGSegments.xmp("<x/>"), third),
+        ]
+        let source = album(comment, others: others)
+        let result = try rewrite(source, RewriteRequest(removed: [kind]))
+
+        #expect(Array(result.bytes.suffix(others[0].count + others[1].count)) == others[0] + others[1])
+        let expected =
+            switch keepers.count {
+            case 0: [] as [String]
+            case 1: ["image \(keepers[0]) behind the first keeps its metadata: only the first image is changed"]
+            default: ["2 images behind the first keep their metadata: only the first image is changed"]
+            }
+        #expect(result.warnings == expected)
+        #expect(try rewrite(source).warnings.isEmpty)
     }
 }

@@ -45,7 +45,13 @@ enum JPEGSegments {
     static func comment(_ text: String) -> [UInt8] { make(0xFE, Array(text.utf8)) }
 
     /// The index of further images.
-    static func multiPicture(_ entries: [(size: Int, offset: Int)], isBigEndian: Bool = true) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - kinds: the attribute words of the entries; 0 where there are fewer.
+    ///   - count: the number of images that it states; nil for that of the entries.
+    static func multiPicture(
+        _ entries: [(size: Int, offset: Int)], kinds: [Int] = [], count: Int? = nil, isBigEndian: Bool = true
+    ) -> [UInt8] {
         func number(_ bytes: [UInt8]) -> [UInt8] { isBigEndian ? bytes : bytes.reversed() }
         func field(_ tag: Int, _ type: Int, _ count: Int, _ value: [UInt8]) -> [UInt8] {
             number(u16(tag)) + number(u16(type)) + number(u32(count)) + value
@@ -54,10 +60,10 @@ enum JPEGSegments {
         let head: [UInt8] = isBigEndian ? [0x4D, 0x4D, 0, 42] : [0x49, 0x49, 42, 0]
         let directory =
             number(u16(3)) + field(0xB000, 7, 4, Array("0100".utf8))
-            + field(0xB001, 4, 1, number(u32(entries.count)))
+            + field(0xB001, 4, 1, number(u32(count ?? entries.count)))
             + field(0xB002, 7, entries.count * 16, number(u32(list))) + number(u32(0))
-        let images = entries.flatMap { entry -> [UInt8] in
-            [0, 0, 0, 0] + number(u32(entry.size)) + number(u32(entry.offset)) + [0, 0, 0, 0]
+        let images = entries.enumerated().flatMap { index, entry -> [UInt8] in
+            number(u32(index < kinds.count ? kinds[index] : 0)) + number(u32(entry.size)) + number(u32(entry.offset)) + [0, 0, 0, 0]
         }
         return make(0xE2, "MPF\0", head + number(u32(8)) + directory + images)
     }

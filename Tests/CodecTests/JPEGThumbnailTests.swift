@@ -63,12 +63,19 @@ private func decoder(_ bytes: [UInt8], limits: DecodeLimits = .default) throws -
 private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws -> (info: ImageInfo, pixels: [UInt8]) {
     let decoder = try decoder(bytes, limits: limits)
     try #require(try decoder.readHeader().hasItems)
-    let info = try #require(try decoder.thumbnail(at: 0))
-    #expect(try decoder.thumbnail(at: 1) == nil)
+    let item = try #require(try decoder.item(at: 1))
+    #expect(item.role == .thumbnail && item.owner == 0)
+    #expect(try decoder.item(at: 2) == nil)
+    return (item.info, try selected(1, of: decoder))
+}
+
+/// The pixels of an item.
+private func selected(_ index: Int, of decoder: JPEGDecoder) throws -> [UInt8] {
+    try decoder.select(item: index)
+    let info = try decoder.readHeader()
     let buffer = try PixelBuffer(size: info.size, format: info.nativeFormat)
-    let surface = Surface(buffer)
-    try decoder.decodeThumbnail(at: 0, into: surface)
-    return (info, pixels(buffer))
+    #expect(try decoder.decode(DecodeRequest(), into: Surface(buffer)) == .complete)
+    return pixels(buffer)
 }
 
 @Suite struct `JPEG thumbnails` {
@@ -90,15 +97,10 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
     @Test func `do not disturb the picture they belong to`() throws {
         let bytes = inserting(exif(try file("gray.jpg")), into: try file("baseline-420.jpg"))
         let decoder = try decoder(bytes)
-        let small = Surface(try PixelBuffer(size: PixelSize(40, 24), format: .gray8))
-        let buffer = try PixelBuffer(size: PixelSize(40, 24), format: .rgb8)
-        let surface = Surface(buffer)
-        _ = try decoder.readHeader()
-        try decoder.decodeThumbnail(at: 0, into: small)
-        _ = try decoder.decode(DecodeRequest(), into: surface)
-        try decoder.decodeThumbnail(at: 0, into: small)
-
-        #expect(try pixels(buffer) == samples("baseline-420.ppm"))
+        for _ in 0..<2 {
+            #expect(try selected(1, of: decoder) == samples("gray.pgm"))
+            #expect(try selected(0, of: decoder) == samples("baseline-420.ppm"))
+        }
     }
 
     @Test func `of JFIF are rows of RGB`() throws {
@@ -146,7 +148,7 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
         for (name, blob) in impossible {
             let decoder = try decoder(inserting(blob, into: try file("baseline-420.jpg")))
             #expect(try decoder.readHeader().hasItems == false, "\(name)")
-            #expect(try decoder.thumbnail(at: 0) == nil, "\(name)")
+            #expect(try decoder.item(at: 1) == nil, "\(name)")
         }
     }
 
@@ -170,9 +172,9 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
         var code: CoderError.Code?
         do throws(CoderError) {
             let decoder = try JPEGDecoder(DecoderSession(source: ByteSource(bytes)))
-            _ = try decoder.readHeader()
-            try decoder.decodeThumbnail(
-                at: 0, into: Surface(PixelBuffer(size: PixelSize(40, 24), format: .rgb8)))
+            try decoder.select(item: 1)
+            _ = try decoder.decode(
+                DecodeRequest(), into: Surface(PixelBuffer(size: PixelSize(40, 24), format: .rgb8)))
         } catch { code = error.code }
         #expect(code == .truncated)
     }
@@ -187,11 +189,12 @@ private func thumbnail(_ bytes: [UInt8], limits: DecodeLimits = .default) throws
             }
             do throws(CoderError) {
                 let decoder = try JPEGDecoder(DecoderSession(source: ByteSource(hurt)))
-                for index in 0..<(try decoder.readHeader().hasItems ? 8 : 0) {
-                    guard let info = try decoder.thumbnail(at: index) else { continue }
+                for index in 1..<(try decoder.readHeader().hasItems ? 8 : 1) {
+                    guard let info = try decoder.item(at: index)?.info else { continue }
                     #expect(info.size.width * info.size.height <= 40 * 24)
-                    try decoder.decodeThumbnail(
-                        at: index, into: Surface(PixelBuffer(size: info.size, format: info.nativeFormat)))
+                    try decoder.select(item: index)
+                    _ = try decoder.decode(
+                        DecodeRequest(), into: Surface(PixelBuffer(size: info.size, format: info.nativeFormat)))
                 }
             } catch {
                 #expect(error.code != .misuse && error.code != .pluginFault)

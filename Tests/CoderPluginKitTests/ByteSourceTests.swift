@@ -113,6 +113,39 @@ private func read(_ source: ByteSource, at offset: Int, _ count: Int) throws(Cod
     }
 }
 
+@Suite struct `A window on a byte source` {
+    @Test(arguments: [true, false]) func `holds the bytes of its range alone`(isInMemory: Bool) throws {
+        let bytes = numbers(10_000)
+        let whole = isInMemory ? ByteSource(bytes) : CountedFile(bytes).source()
+        let inner = whole.window(3000..<7000)
+        let window = inner.window(500..<1500)
+
+        #expect(window.isComplete && window.available == 1000 && window.isContiguous == isInMemory)
+        #expect(window.bytes(0..<1000) == Array(bytes[3500..<4500]))
+        #expect([0, 513, 999].map { window[$0] } == [bytes[3500], bytes[4013], bytes[4499]])
+        let (count, read) = try read(window, at: 990, 20)
+        #expect(count == 10 && read[..<10] == bytes[4490..<4500])
+        let base = unsafe window.baseAddress
+        #expect(unsafe Array(UnsafeBufferPointer(start: base, count: 1000)) == Array(bytes[3500..<4500]))
+        #expect(inner.window(4000..<4000).available == 0)
+    }
+
+    @Test func `fetches nothing but what is asked for`() throws {
+        let file = CountedFile(numbers(100_000))
+        let window = file.source().window(60_000..<90_000)
+        _ = try read(window, at: 10_000, 100)
+        #expect(file.asked == [70_000..<70_100])
+    }
+
+    @Test func `tells that reading failed`() {
+        let file = CountedFile(numbers(100))
+        let window = file.source().window(10..<20)
+        let failure = CoderError(.inputOutput, "the disk is gone")
+        file.failure = failure
+        #expect(throws: failure) { _ = try read(window, at: 0, 5) }
+    }
+}
+
 @Suite struct `Byte source in memory` {
     @Test func `is one piece and can be read like a file`() throws {
         let source = ByteSource(numbers(50), arrived: 20)

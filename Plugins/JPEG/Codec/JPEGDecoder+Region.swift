@@ -12,7 +12,7 @@ extension JPEGDecoder {
     func decodeRegion(
         _ part: PixelRect, _ picture: Picture, _ request: DecodeRequest, _ surface: borrowing Surface
     ) throws(CoderError) -> DecodeOutcome {
-        let image = try readHeader()
+        let image = try facts()
         guard session.source.isComplete else { throw .needsInput }
         try leaveRun(for: picture)
         let (decompressor, header) = try begin()

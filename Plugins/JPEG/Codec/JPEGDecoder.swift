@@ -8,14 +8,18 @@ public import ImageModel
 /// was read of it stays until the session ends, so that another format or reduction costs one pass over it.
 ///
 /// - Source: ITU-T T.81; JFIF 1.02; Adobe TN 5116 for the colour transform.
-public final class JPEGDecoder: ThumbnailDecoder {
+public final class JPEGDecoder: ItemDecoder {
     let session: DecoderSession
-    private let window: Int
+    let window: Int
+    /// Whether the images beside the first one are of interest: not those of an item.
+    private let listsItems: Bool
     private var decompressor: JPEGDecompressor?
     private var header: JPEGDecompressor.Header?
     private var image: ImageInfo?
-    private var thumbnails: [JPEGThumbnail] = []
     private(set) var run: Run?
+    private(set) var album: JPEGAlbum?
+    /// The item that the calls concern; nil for the image of this decoder.
+    var selected: JPEGAlbum.Opened?
 
     /// The state of a decode that may be called again, while the source grows or with another request.
     struct Run {
@@ -55,21 +59,28 @@ public final class JPEGDecoder: ThumbnailDecoder {
     }
 
     /// A decoder that keeps at most `window` bytes of a file in memory, where the host only reads piece by piece.
-    init(_ session: DecoderSession, window: Int) {
+    init(_ session: DecoderSession, window: Int, listsItems: Bool = true) {
         self.session = session
         self.window = window
+        self.listsItems = listsItems
     }
 
     public func readHeader() throws(CoderError) -> ImageInfo {
+        if let selected { return selected.item.info }
+        return try facts()
+    }
+
+    /// The facts of the first image, whichever item is selected.
+    func facts() throws(CoderError) -> ImageInfo {
         if let image { return image }
         let header = try begin().header
         guard let native = header.native else { throw .unsupported("a picture of \(header.components) components") }
         let metadata = JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes)
-        thumbnails = JPEGThumbnail.all(metadata.markers, of: header.size, session)
+        if listsItems { album = try JPEGAlbum(metadata.markers, of: header.size, self) }
         let image = ImageInfo(
             size: header.size, nativeFormat: native, orientation: try metadata.orientation(), isLossy: true,
             color: ColorDescription(hasProfile: metadata.hasProfile), density: header.density,
-            hasItems: !thumbnails.isEmpty, decodesRows: true,
+            hasItems: album?.isEmpty == false, decodesRows: true,
             // The coefficients of several scans are all needed.
             regionCost: header.isMultiScan ? .whole : .above)
         self.image = image
@@ -77,22 +88,13 @@ public final class JPEGDecoder: ThumbnailDecoder {
     }
 
     public func metadata() throws(CoderError) -> [MetadataBlob] {
-        _ = try readHeader()
+        if let selected { return try selected.metadata() }
+        _ = try facts()
         return try JPEGMetadata(session.source, limit: session.limits.maxMetadataBytes).blobs(warn: session.host.warn)
     }
 
-    public func thumbnail(at index: Int) throws(CoderError) -> ImageInfo? {
-        _ = try readHeader()
-        return thumbnails.indices.contains(index) ? thumbnails[index].info : nil
-    }
-
-    public func decodeThumbnail(at index: Int, into surface: borrowing Surface) throws(CoderError) {
-        _ = try readHeader()
-        guard thumbnails.indices.contains(index) else { throw .invalidArgument("there is no such thumbnail") }
-        try thumbnails[index].decode(into: surface, session)
-    }
-
     public var pixelFormats: [PixelFormat] {
+        if let selected { return selected.pixelFormats }
         let native = image?.nativeFormat ?? .rgb8
         return (native == .rgb8 ? [] : [native])
             + [.rgb8, PixelFormat(.rgba, alpha: .opaque), PixelFormat(.bgra, alpha: .opaque)]
@@ -101,12 +103,14 @@ public final class JPEGDecoder: ThumbnailDecoder {
     /// Only those that libjpeg-turbo has vector instructions for: 5/8 to 7/8 take longer than the full size, 3/8 as long
     /// as 4/8. ``decode(_:into:)`` takes them all.
     public func scaledSize(atLeast wanted: PixelSize, of size: PixelSize) -> PixelSize {
-        [1, 2, 4, 8].lazy.map { Self.reduce(size, to: $0) }
+        if let selected { return selected.scaledSize(atLeast: wanted, of: size) }
+        return [1, 2, 4, 8].lazy.map { Self.reduce(size, to: $0) }
             .first { $0.width >= wanted.width && $0.height >= wanted.height } ?? size
     }
 
     public func decode(_ request: DecodeRequest, into surface: borrowing Surface) throws(CoderError) -> DecodeOutcome {
-        let image = try readHeader()
+        if let selected { return try selected.decode(request, into: surface) }
+        let image = try facts()
         let format = surface.format
         guard pixelFormats.contains(where: { $0.channels == format.channels }), format.bits == 8,
             format.numeric == .unorm, format.alpha != .premultiplied

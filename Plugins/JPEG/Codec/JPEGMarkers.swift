@@ -18,6 +18,12 @@ struct JPEGMarkers {
     var jfifThumbnails: [Range<Int>] = []
     /// Photoshop image resources, in the order of their segments.
     var resources: [Range<Int>] = []
+    /// The segment with the index of further images, from its marker on.
+    var multiPicture: Range<Int>?
+    /// Whether a segment states how to apply this image as a gain map (ISO 21496-1).
+    var hasGainMapSegment = false
+    /// Where the walk ended: the first scan of a whole image.
+    private(set) var end = 2
 
     struct ProfilePart {
         var number: UInt8
@@ -41,12 +47,15 @@ struct JPEGMarkers {
     private static let jfifName = Array("JFIF\0".utf8)
     private static let jfifExtensionName = Array("JFXX\0".utf8)
     private static let resourcesName = Array("Photoshop 3.0\0".utf8)
+    private static let multiPictureName = Array("MPF\0".utf8)
+    private static let gainMapName = Array((GainMap.iso + "\0").utf8)
 
     /// Walks from the start of the image to its first scan, or to where the bytes end.
     init(_ source: ByteSource) {
         var offset = 2
-        let end = source.available
-        while offset + 4 <= end {
+        defer { end = offset }
+        let available = source.available
+        while offset + 4 <= available {
             // Bytes that belong to no segment, and fill bytes before a marker, are passed over as libjpeg does.
             guard source[offset] == 0xFF, source[offset + 1] != 0xFF else {
                 offset += 1
@@ -63,7 +72,7 @@ struct JPEGMarkers {
                 break
             }
             let length = Int(source[offset + 2]) << 8 | Int(source[offset + 3])
-            guard length >= 2, offset + 2 + length <= end else { return }
+            guard length >= 2, offset + 2 + length <= available else { return }
             note(marker, offset + 4..<offset + 2 + length, source)
             offset += 2 + length
         }
@@ -103,6 +112,10 @@ struct JPEGMarkers {
             if let part = rest(after: Self.profileName, skipping: 2) {
                 let head = part.lowerBound - 2
                 profileParts.append(ProfilePart(number: source[head], count: source[head + 1], bytes: part))
+            } else if multiPicture == nil, rest(after: Self.multiPictureName) != nil {
+                multiPicture = body.lowerBound - 4..<body.upperBound
+            } else if rest(after: Self.gainMapName) != nil {
+                hasGainMapSegment = true
             }
         case 0xED:
             if let part = rest(after: Self.resourcesName) { resources.append(part) }

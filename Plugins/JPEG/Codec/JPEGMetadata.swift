@@ -107,7 +107,7 @@ struct JPEGMetadata {
 
 extension [UInt8] {
     /// Where `pattern` first occurs.
-    fileprivate func firstIndex(of pattern: [UInt8]) -> Int? {
+    func firstIndex(of pattern: [UInt8]) -> Int? {
         guard let head = pattern.first, count >= pattern.count else { return nil }
         for start in 0...count - pattern.count where self[start] == head {
             if self[start..<start + pattern.count].elementsEqual(pattern) { return start }

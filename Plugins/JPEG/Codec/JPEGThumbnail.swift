@@ -86,7 +86,8 @@ struct JPEGThumbnail {
         case .compressed(let bytes):
             let inner = DecoderSession(source: ByteSource(bytes), limits: session.limits, host: session.host)
             do throws(CoderError) {
-                _ = try JPEGDecoder(inner).decode(DecodeRequest(), into: surface)
+                _ = try JPEGDecoder(inner, window: JPEGDecompressor.defaultWindow, listsItems: false)
+                    .decode(DecodeRequest(), into: surface)
             } catch {
                 // What the picture itself is not: the session goes on as it can.
                 throw error.code == .notMine ? .corrupt("the thumbnail is no JPEG") : error

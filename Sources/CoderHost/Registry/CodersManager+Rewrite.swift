@@ -11,7 +11,9 @@ extension CodersManager {
     ) throws(CoderError) -> RewriteReport {
         let facts = try withSession(source) { session throws(CoderError) in
             (
-                info: session.info, metadata: try session.metadata(), format: session.format, coder: session.coder.id
+                info: session.info, metadata: try session.metadata(), format: session.format, coder: session.coder.id,
+                // The last of all: it selects other images.
+                warnings: try session.warningsOfKeptMetadata(options)
             )
         }
         let able = order(for: facts.format).filter { $0.descriptor.roles.contains(.rewrite) }
@@ -23,7 +25,7 @@ extension CodersManager {
         }
         let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
         let plan = RewritePlan(options, facts.info, facts.metadata)
-        for warning in plan.warnings { context.warn(warning) }
+        for warning in plan.warnings + facts.warnings { context.warn(warning) }
         do throws(CoderError) {
             let witness = OutputWitness(sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: witness, plan.request, context)

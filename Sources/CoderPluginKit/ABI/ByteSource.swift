@@ -23,6 +23,8 @@ internal import ImageModel
     private var lacksInput = false
     /// What stands for a host that reads piece by piece, in a source for tests.
     private let pieces: ((Range<Int>) throws(CoderError) -> [UInt8])?
+    /// The source that this one is a window on, and where the window begins in it.
+    private let whole: (source: ByteSource, start: Int)?
     /// Copies of what a host without contiguous bytes has: the last is in use, earlier ones may still be pointed at.
     private var copies: [UnsafeMutableBufferPointer<UInt8>]
 
@@ -37,6 +39,7 @@ internal import ImageModel
         precondition(arrived >= 0 && arrived <= bytes.count)
         unsafe source = nil
         pieces = nil
+        whole = nil
         isReader = false
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, bytes.count))
         _ = unsafe copy.initialize(from: bytes)
@@ -54,6 +57,7 @@ internal import ImageModel
         unsafe source = nil
         unsafe copies = []
         pieces = read
+        whole = nil
         isReader = true
         total = count
         watermark = count
@@ -74,11 +78,34 @@ internal import ImageModel
         unsafe copies = []
         total = 0
         pieces = nil
+        whole = nil
         // 1.0 froze all of these fields, so they can be read where they are from now on.
         let bytes = unsafe try copyIn(source, least: FirstSize.source).bytes
         unsafe base = bytes
         isReader = unsafe bytes == nil
         unsafe self.source = source
+    }
+
+    /// A complete source that holds the bytes of `range` alone, counted from 0: a file inside of this one.
+    ///
+    /// Nothing is copied where the bytes stand in one piece; else they are read when they are asked for.
+    ///
+    /// - Parameter range: within ``available``.
+    public func window(_ range: Range<Int>) -> ByteSource {
+        precondition(range.lowerBound >= 0 && has(range.upperBound))
+        return ByteSource(self, range)
+    }
+
+    private init(_ whole: ByteSource, _ range: Range<Int>) {
+        unsafe source = nil
+        unsafe copies = []
+        pieces = nil
+        self.whole = (whole, range.lowerBound)
+        unsafe base = whole.lent(range)
+        isReader = unsafe base == nil
+        total = range.count
+        watermark = range.count
+        wasComplete = true
     }
 
     deinit { unsafe copies.forEach { unsafe $0.deallocate() } }
@@ -191,6 +218,10 @@ internal import ImageModel
             let bytes = try pieces(offset..<offset + count).prefix(count)
             for (index, byte) in bytes.enumerated() { unsafe target[index] = byte }
             return bytes.count
+        }
+        if let whole {
+            return try unsafe whole.source.read(
+                at: whole.start + offset, into: UnsafeMutableBufferPointer(start: target, count: count))
         }
         guard let source = unsafe source else { return 0 }
         var copied: UInt64 = 0

@@ -179,8 +179,7 @@ package final class ConvertJob: Sendable {
             try session.select(item: item)
             let shaper = try PictureShaper(changes, session)
             share.take(shaper.memoryEstimate)
-            if item == items.last { try session.warnOfOtherItems("written", chosen: self.items.map { _ in Set(items) }) }
-            var outcome = try write(source, input, session, shaper)
+            var outcome = try write(source, input, session, shaper, all: item == items.last ? Set(items) : nil)
             outcome.item = item
             if first == nil { first = outcome } else { first?.others.append(outcome) }
         }
@@ -188,14 +187,19 @@ package final class ConvertJob: Sendable {
         return first
     }
 
+    /// Writes the selected item.
+    ///
+    /// - Parameter all: with the last item, the numbers of all that are written: it warns of the others.
     private func write(
-        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shaper: PictureShaper
+        _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ shaper: PictureShaper, all: Set<Int>?
     ) throws(CoderError) -> Outcome {
         let file = input.label
         let output = target.path(
             for: input.name, number: input.number, item: session.selectedItem, size: shaper.size
         ) { host.manager.fileExtension(of: $0) }
         let isCopy = isUnchanged && session.selectedItem == 0 && isAtHome(session.format, in: output)
+        // A copy holds every image of the file.
+        if let all, !isCopy { try session.warnOfOtherItems("written", chosen: items == nil ? nil : all) }
         let (isAnimation, isCut) = try hasMoreFrames(session)
         let format =
             isCopy ? session.format : format(of: output) ?? usualFormat(session, isAnimation: isAnimation)

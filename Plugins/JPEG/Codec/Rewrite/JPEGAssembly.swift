@@ -32,33 +32,53 @@ struct JPEGAssembly {
         let whole = survey.end..<source.count
         var index = Index.stays
         var behind = [whole]
+        var isDamaged = false
         if edit.removesRest {
             warn(of: behind, "are dropped: the request removes what has no kind of its own")
             behind = []
         } else if let segment = survey.multiPicture {
-            let found = try MultiPictureIndex(segment, end: survey.end, source)
+            let found = try album(segment)
             index = try plan(segment, found, body)
             if index.goes {
                 let reason = turns ? "it shows the image before the change" : "its offsets cannot be kept right"
                 session.host.warn("the index of further images is dropped: \(found == nil ? "it is damaged" : reason)")
-                let images = found?.images ?? []
+                let images = found?.images.map(\.bytes) ?? []
                 warn(of: images, "are dropped together with the index that names them")
                 behind = Self.parts(of: whole, without: images)
             }
+            if let found, !index.goes { try warnOfMetadata(in: found.images) }
+            isDamaged = found == nil
         }
-        if turns || index.goes { warn(of: behind, "stay as they are") }
+        if turns || index.goes || isDamaged { warn(of: behind, "stay as they are") }
         var output = JPEGOutput(session.sink, session.host)
         try write(body, index, to: &output)
         for range in behind { try output.copy(range, of: source) }
     }
 
+    /// An index and the images that it names.
+    private typealias Album = (index: MultiPictureIndex, images: [MultiPictureIndex.Image])
+
+    /// Reads the index of further images; nil where it is damaged.
+    private func album(_ segment: JPEGSegment) throws(CoderError) -> Album? {
+        do throws(CoderError) {
+            let index = try MultiPictureIndex(at: segment.bytes, source)
+            return (index, try index.images(behind: survey.end, source))
+        } catch {
+            if error.code == .corrupt { return nil }
+            throw error
+        }
+    }
+
     /// Decides what becomes of the index of further images.
-    private func plan(_ segment: JPEGSegment, _ found: MultiPictureIndex?, _ body: Body) throws(CoderError) -> Index {
+    private func plan(_ segment: JPEGSegment, _ found: Album?, _ body: Body) throws(CoderError) -> Index {
         if turns { return .goes }
         var measured = JPEGOutput(nil, session.host)
         let base = try write(body, .stays, to: &measured)
         if base == segment.bytes.lowerBound, measured.count == survey.end { return .stays }
-        let moved = found?.moved(base: base + MultiPictureIndex.header, end: measured.count)
+        let moved = found.flatMap { found in
+            found.index.moved(
+                base: base + MultiPictureIndex.header, from: survey.end, to: measured.count, found.images)
+        }
         return moved.map { .becomes($0) } ?? .goes
     }
 
@@ -131,6 +151,38 @@ struct JPEGAssembly {
         let count = ranges.reduce(0) { $0 + $1.count }
         if count > 0 { session.host.warn("\(count) bytes behind the image \(fate)") }
     }
+
+    /// Warns of further images that hold metadata which the request removes: only the first image is changed.
+    private func warnOfMetadata(in images: [MultiPictureIndex.Image]) throws(CoderError) {
+        var keepers: [Int] = []
+        for (index, image) in images.enumerated() where try holdsRemoved(image.bytes) { keepers.append(index + 1) }
+        guard let first = keepers.first else { return }
+        let text =
+            keepers.count == 1
+            ? "image \(first) behind the first keeps its metadata"
+            : "\(keepers.count) images behind the first keep their metadata"
+        session.host.warn("\(text): only the first image is changed")
+    }
+
+    /// Whether the header of a further image holds metadata that the request removes; true where it cannot be read.
+    private func holdsRemoved(_ image: Range<Int>) throws(CoderError) -> Bool {
+        if edit.removed.isEmpty { return false }
+        var walk = JPEGWalk(source, session.host, at: image.lowerBound + JPEGBody.head)
+        do throws(CoderError) {
+            while walk.offset < image.upperBound {
+                guard case .segment(let segment) = try walk.next() else { continue }
+                if segment.marker == Self.scan { return false }
+                if try JPEGContent(segment, source).kind.map(edit.removed.contains) == true { return true }
+            }
+            return false
+        } catch {
+            guard [.corrupt, .truncated].contains(error.code) else { throw error }
+            return true
+        }
+    }
+
+    /// The marker of a scan, ITU-T T.81 table B.1.
+    private static let scan: UInt8 = 0xDA
 
     /// What is left of a range.
     private static func parts(of whole: Range<Int>, without holes: [Range<Int>]) -> [Range<Int>] {

@@ -14,6 +14,8 @@ struct JPEGEdit {
     private(set) var insertions: [(place: Int, rank: Int, bytes: [UInt8])] = []
     /// Kinds whose segments go, each with what is written instead, if anything.
     private var gone: Set<MetadataBlob.Kind>
+    /// Kinds that the request removes.
+    let removed: Set<MetadataBlob.Kind>
     /// Whether the segments of an extended packet go even where the packet itself stays.
     private var replacesExtension = false
     /// The extension that the packet of the new file announces, where that packet is a new one.
@@ -34,6 +36,7 @@ struct JPEGEdit {
         turns = cut != nil
         isTransposed = cut?.isTransposed ?? false
         gone = request.removed
+        removed = request.removed
         try Self.check(request.replaced)
         for blob in request.replaced {
             switch blob.kind {

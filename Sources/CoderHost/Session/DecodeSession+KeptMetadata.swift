@@ -1,0 +1,56 @@
+import ImageModel
+
+extension DecodeSession {
+    /// Items whose metadata is read at most: each costs an opened file, and a hostile one lists thousands.
+    private static let maxExaminedItems = 16
+
+    /// Warns of the items that keep a position or thumbnail which a rewrite removes.
+    ///
+    /// The host edits these in the Exif and XMP of the first image. Of whole kinds of metadata the coder takes care.
+    func warningsOfKeptMetadata(_ options: RewriteOptions) throws(CoderError) -> [String] {
+        let parts = options.removed.filter { $0.kind == nil }
+        // A rewrite that moves pixels or removes what has no kind drops the images behind the first.
+        let dropsImages = options.transform != .up || options.crop != nil || options.removed.contains(.other)
+        guard info.hasItems, !parts.isEmpty, !dropsImages else { return [] }
+        var warnings: [String] = []
+        let others = try items().dropFirst()
+        for other in others.prefix(Self.maxExaminedItems) {
+            let kept = try kept(parts, in: other)
+            if kept.isEmpty { continue }
+            let names = kept.map(\.rawValue).sorted().joined(separator: ", ")
+            warnings.append("item \(other.index) keeps its metadata (\(names)): only the first image is changed")
+        }
+        if others.count > Self.maxExaminedItems {
+            warnings.append(
+                "items from \(Self.maxExaminedItems + 1) on are not looked at and keep their metadata: only the first image is changed")
+        }
+        return warnings
+    }
+
+    /// The parts that an item holds; all of them where that is not known, as with a damaged image.
+    private func kept(
+        _ parts: Set<RewriteOptions.Part>, in item: ListedItem
+    ) throws(CoderError) -> Set<RewriteOptions.Part> {
+        guard item.facts != nil else { return parts }
+        do throws(CoderError) {
+            try select(item: item.index)
+            let blobs = try metadata()
+            return parts.filter { part in blobs.contains { part.isStored(in: $0) } }
+        } catch {
+            if [.cancelled, .deadlineExceeded].contains(error.code) { throw error }
+            return parts
+        }
+    }
+}
+
+extension RewriteOptions.Part {
+    /// Whether a blob holds this part of the metadata, which is less than a kind.
+    fileprivate func isStored(in blob: MetadataBlob) -> Bool {
+        switch (self, blob.kind) {
+        case (.gps, .exif): ExifPosition.isStored(in: blob.bytes)
+        case (.gps, .xmp): XMPPosition.isStored(in: blob.bytes)
+        case (.thumbnail, .exif): ExifThumbnail(blob.bytes) != nil
+        default: false
+        }
+    }
+}

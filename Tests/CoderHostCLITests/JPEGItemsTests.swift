@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `Fixtures/jpeg/multi-picture.jpg` holds a thumbnail and another image behind the first, `gain-map.jpg` a gain map.
+@Suite(.timeLimit(.minutes(40))) struct `Items of JPEG files on the command line` {
+    private let place = TemporaryDirectory()
+    private let file = Repository.fixture("jpeg/multi-picture.jpg")
+    private let gainMap = Repository.fixture("jpeg/gain-map.jpg")
+    private static let kind = "http://ns.adobe.com/hdr-gain-map/1.0/"
+
+    private func tool(_ words: String...) throws -> CommandResult { try Tool.run(words, directory: place.path) }
+
+    private func warnings(_ result: CommandResult) throws -> [String] {
+        #expect(result.status == 0, "\(result.stderr)")
+        return try #require(result.documents.first)["warnings"].list.compactMap(\.text)
+    }
+
+    @Test func `are listed with their roles, sizes and kinds`() throws {
+        let items = try #require(try tool("info", "--items", "--json", file).documents.first)["items"].list
+        #expect(items.map { $0["role"].text } == ["primary", "thumbnail", "alternative"])
+        #expect(items.map { [$0["width"].integer, $0["height"].integer] } == [[40, 24], [20, 12], [40, 24]])
+
+        let pair = try #require(try tool("info", "--items", "--json", gainMap).documents.first)["items"].list
+        #expect(pair.map { $0["role"].text } == ["primary", "auxiliary"])
+        #expect(pair[1]["kind"].text == Self.kind && pair[1]["of"].integer == 0)
+    }
+
+    /// The last one is stored turned by its Exif orientation 6, so it comes out turned clockwise.
+    @Test(arguments: [(0, "baseline-420", []), (1, "multi-picture-1", []), (2, "progressive-422", ["--rotate", "90"])])
+    func `are converted with the pixels that djpeg decodes`(index: Int, name: String, turn: [String]) throws {
+        let expected = Repository.fixture("jpeg/\(name).ppm")
+        #expect(try tool("convert", file, "--item", "\(index)", "--strip", "exif", "-o", "x.png").status == 0)
+        #expect(try Tool.run(["convert", expected, "-o", "y.png"] + turn, directory: place.path).status == 0)
+        let same = try tool("compare", "x.png", "y.png")
+        #expect(same.status == 0, "\(same.stdout)\(same.stderr)")
+    }
+
+    @Test func `are told of by convert and info where they are left out, thumbnails are not`() throws {
+        for command in [["convert", file, "-o", "x.png", "--json"], ["info", "--json", file]] {
+            let warnings = try warnings(try Tool.run(command, directory: place.path))
+            #expect(warnings.count == 1 && warnings[0].contains("the file holds 2 images"), "\(warnings)")
+        }
+        let map = try warnings(try tool("convert", gainMap, "-o", "y.png", "--json"))
+        #expect(map == ["item 1 (\(Self.kind)) is not written"])
+        let embedded = try tool("convert", Repository.fixture("pictures/photo.jpg"), "-o", "z.png", "--json")
+        #expect(try warnings(embedded).isEmpty)
+    }
+
+    @Test func `keep their metadata in a rewrite, which tells so`() throws {
+        let position = "item 2 keeps its metadata (gps): only the first image is changed"
+        #expect(try warnings(try tool("rewrite", file, "--strip", "gps", "-o", "x.jpg", "--json")) == [position])
+        // The first image has no position any more: there is nothing to change, and the other one still has it.
+        #expect(try warnings(try tool("rewrite", "x.jpg", "--strip", "gps", "-o", "y.jpg", "--json")) == [position])
+        #expect(try warnings(try tool("rewrite", gainMap, "--strip", "gps", "-o", "w.jpg", "--json")).isEmpty)
+        #expect(try warnings(try tool("rewrite", file, "--strip", "thumbnail", "-o", "t.jpg", "--json")).isEmpty)
+        let xmp = try warnings(try tool("rewrite", gainMap, "--strip", "xmp", "-o", "z.jpg", "--json"))
+        #expect(xmp == ["image 1 behind the first keeps its metadata: only the first image is changed"])
+
+        let left = try warnings(try tool("rewrite", file, "--strip", "all", "-o", "v.jpg", "--json"))
+        #expect(left.allSatisfy { !$0.contains("its metadata") })
+        #expect(try #require(try tool("info", "--items", "--json", "v.jpg").documents.first)["items"].list.count == 1)
+    }
+}
