@@ -124,8 +124,7 @@ struct Item {
 
     /// Describes an item; nil where the decoder has no items.
     func item(_ index: UInt32) -> (Answer, Item, cpi_image_info)? {
-        let least = MemoryLayout<cpi_table>.size + MemoryLayout<UInt>.size
-        guard let items = table(CPI_EXT_ITEMS, as: cpi_items_api.self, least: least) else { return nil }
+        guard let items else { return nil }
         let item = unsafe Lent(cpi_item(), shape, isAnswer: true)
         let info = Lent(cpi_image_info(), shape, isAnswer: true)
         unsafe item.clearFuture()
@@ -140,6 +139,7 @@ struct Item {
         return (answer, facts, info.value)
     }
 
+    /// A table without `describe` and `select` does not count.
     private var items: cpi_items_api? {
         table(CPI_EXT_ITEMS, as: cpi_items_api.self, least: MemoryLayout<cpi_table>.size + 2 * MemoryLayout<UInt>.size)
     }

@@ -29,7 +29,7 @@ enum ItemChecks {
                 }
             }
         }
-        if judged == 0 { throw .skip("there is no picture with CPI_IMAGE_ITEMS; name one with --sample FILE") }
+        if judged == 0 { throw .skip("there is no image with CPI_IMAGE_ITEMS; name one with --sample FILE") }
     }
 
     private static func judge(_ run: ItemRun, _ first: DecodedFrame?) throws(Stop) {

@@ -1,9 +1,9 @@
 import ImageModel
 import ImageProcessing
 
-/// Hands on what a coder writes, and keeps what a sniffer looks at.
+/// Passes on the bytes that a coder writes, and keeps the first and last for a sniffer.
 ///
-/// A plugin that says it wrote a file, and wrote none, must not cost the file that stood there before.
+/// A plugin that reports success and writes no file must not replace the file that stood there before.
 final class OutputWitness: OutputSink {
     private let sink: any OutputSink
     private let coder: CoderDescriptor

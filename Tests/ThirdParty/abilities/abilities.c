@@ -1,5 +1,5 @@
 /*
- * abilities.c - a format for each optional ability of the contract, as simple as can be: images are formulas.
+ * abilities.c - a format for most optional abilities of the contract, as simple as can be: images are formulas.
  *
  *     "FRM1" | width 4 | height 4, big-endian | kind 1 | anything
  *

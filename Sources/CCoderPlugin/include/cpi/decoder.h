@@ -115,8 +115,8 @@ typedef struct cpi_decoder_api {
     /* Decodes the current frame into request->surface, which has an offered format. CPI_OK: complete. CPI_PARTIAL: a
        part is there (see dirty) and the rest needs input. CPI_NEED_INPUT: nothing new yet. Called again after these
        two it continues with the same surface and region. CPI_REFUSED: not this region or scaled size; the host decodes
-       the whole frame and crops. A region outside the frame is CPI_INVALID_ARGUMENT. With CPI_TRUNCATED the rows that
-       are written stay usable. [host - frame, decoded - session thread, may block] */
+       the whole frame and crops. A region outside the frame: CPI_REFUSED or CPI_INVALID_ARGUMENT. With CPI_TRUNCATED
+       the rows that are written stay usable. [host - frame, decoded - session thread, may block] */
     cpi_status (*decode)(cpi_decoder *decoder, const cpi_decode_request *request, cpi_error *error);
 
     /* Reports which part of the surface the last decode changed. NULL: all of it.

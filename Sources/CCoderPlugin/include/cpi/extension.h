@@ -4,7 +4,7 @@
  * Every table begins with a cpi_table that identifies it. The reader refuses a table whose tag is not the hash of the
  * id it asked for, so a plugin that returns the same pointer for every id is detected at once. A table may be shorter
  * than the reader's: the missing functions are NULL, and a table without one that is not CPI_NULLABLE does not count.
- * An id never changes; a table that could not only grow would get the next revision.
+ * Functions are only appended to a table; any other change gets the next revision.
  *
  *   id                              looked up with         table                      header
  *   "coderhost.items/1"             cpi_decoder_api.get    cpi_items_api              items.h
