@@ -63,7 +63,7 @@ struct GridPainter {
     }
 
     /// Tiles between two reports of progress; many enough that threads seldom wait for each other.
-    private static let batch = 16
+    private static let batch = 64
 
     /// What libheif and its decoders hold while as many tiles are decoded as there are threads.
     private func memory(for tiles: [UInt32]) throws(CoderError) -> Int {

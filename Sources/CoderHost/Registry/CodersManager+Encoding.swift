@@ -87,7 +87,7 @@ extension CodersManager {
             try plan.begin(encoder, sink)
             hasBegun = true
             if let multiple = try encoder.beginRows(frame) {
-                try rows.encode(with: encoder, plan, multiple: multiple, context)
+                try BandPipeline(rows.rows, multiple: multiple, to: encoder, plan, context).run()
                 return try encoder.finish()
             }
         }

@@ -53,30 +53,4 @@ extension RowImage {
         }
         return DecodedImage(info: info, pixels: pixels, metadata: metadata, format: format, coder: coder)
     }
-
-    /// Hands the rows to an encoder band by band.
-    ///
-    /// - Parameter multiple: rows that every band but the last is a multiple of.
-    func encode(
-        with encoder: any FrameEncoder, _ plan: EncodingPlan, multiple: Int, _ encodingContext: SessionContext
-    ) throws(CoderError) {
-        let height = rows.size.height
-        let bytesPerRow = max(1, rows.format.bytesPerRow(width: rows.size.width) ?? 1)
-        let step = min(height, max(1, Self.bytesPerBand / bytesPerRow / multiple) * multiple)
-        var band = try PixelBufferPool.shared.take(PixelSize(rows.size.width, step), rows.format, clean: false)
-        var y = 0
-        while y < height {
-            let count = min(step, height - y)
-            if count < band.size.height {
-                band = try PixelBufferPool.shared.take(PixelSize(rows.size.width, count), rows.format, clean: false)
-            }
-            for row in 0..<count {
-                try rows.withRow(y + row) { bytes throws(CoderError) in band.withMutableRow(row) { $0.copy(bytes) } }
-            }
-            try encodingContext.holding(pixelBytes: plan.byteCount(with: band)) { () throws(CoderError) in
-                try encoder.addRows(try plan.prepared(band))
-            }
-            y += count
-        }
-    }
 }
