@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(40))) struct `The command convert, band by band` {
     let place = TemporaryDirectory()
 
-    /// 2,301 × 2,003 pixels of a slope with some noise, .
+    /// 2,301 × 2,003 pixels of a slope with some noise.
     init() throws {
         let size = (width: 2301, height: 2003)
         var state: UInt32 = 3
@@ -58,6 +58,23 @@ import Testing
     func `writes the same bytes as by whole images where something changes`(_ words: [String]) throws {
         for output in ["out.jpg", "out.pam"] {
             #expect(try converted("in.jpg", output, words) == converted("in.jpg", output, words + Self.whole))
+        }
+    }
+
+    @Test(arguments: ["out.png", "out.jpg", "out.pam"], ["in.png", "in.pam"])
+    func `fails alike for any number of threads`(_ output: String, _ input: String) throws {
+        let all = try #require(readFile(place.file(input)))
+        place.write(Array(all.prefix(all.count * 2 / 5)), to: "early.\(input)")
+        place.write(Array(all.prefix(all.count * 9 / 10)), to: "late.\(input)")
+        let cases = [("early.\(input)", "default", 65), ("late.\(input)", "default", 65), (input, "output=100000", 77)]
+        for (input, limits, status) in cases {
+            let results = try ["1", "2", "5"].map { threads in
+                try Tool.run(
+                    "convert", input, "-o", output, "--limits", limits, "--threads", threads, directory: place.path)
+            }
+            #expect(results.map { Int($0.status) } == [status, status, status])
+            #expect(Set(results.map(\.stderr)).count == 1, "\(results.map(\.stderr))")
+            #expect(readFile(place.file(output)) == nil)
         }
     }
 

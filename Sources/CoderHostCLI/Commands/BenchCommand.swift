@@ -21,6 +21,7 @@ enum BenchCommand: Command {
                 help: "of info,decode,thumbnail,convert,encode these (default: info,decode,thumbnail)"),
             OptionSpecification(
                 "--runs", value: "N", help: "how often each is measured, after one run to warm up (default: 5)"),
+            OptionSpecification("--threads", value: "N", help: "threads for one picture (default: 1)"),
             OptionSpecification(
                 "--against", value: "PROGRAMS", help: "of vips,pillow,magick these, where installed (default: none)"),
             OptionSpecification(
@@ -42,7 +43,8 @@ enum BenchCommand: Command {
             """)
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
-        let host = try arguments.host()
+        // As for one of many: what is compared is the time of one processor.
+        let host = CoderHost(configuration: try arguments.configuration(imageCount: 2))
         let settings = try BenchSettings(arguments, host)
         Interruption.listen()
         let gathered = BenchPictures(arguments.operands, host)
@@ -115,6 +117,7 @@ struct BenchSettings {
     let peers: [BenchPeer.Kind]
     let runs: Int
     let quality: Int
+    let threads: Int
     /// Nil for what suits the picture.
     let format: ImageFormat?
     /// What a process of its own has to be told, too.
@@ -126,6 +129,7 @@ struct BenchSettings {
         peers = try Self.list(arguments.all("--against"), BenchPeer.Kind.allCases, "program", or: [])
         runs = try arguments.integer("--runs", 1...10_000) ?? 5
         quality = try arguments.integer("--quality", 0...100) ?? 80
+        threads = host.configuration.threadsPerImage
         format = arguments.value("--to").map { host.manager.format(named: $0.lowercased()) }
         if let format, !host.manager.canEncode(to: format) {
             let absence = host.manager.absence(ofEncoderFor: format)

@@ -72,13 +72,15 @@ enum BenchOperation: String, CaseIterable {
         let input = input.hasPrefix("-") ? "./" + input : input
         switch self {
         case .info: return ["info", input] + settings.shared
-        case .decode: return ["bench", "--once", "--ops", "decode", input] + settings.shared
+        case .decode: return ["bench", "--once", "--ops", "decode", input] + threads(settings) + settings.shared
         case .thumbnail: return ["thumbnail", input, "-s", "\(Self.side)"] + writing(output, settings)
         case .convert, .encode: return ["convert", input] + writing(output, settings)
         }
     }
 
     private func writing(_ output: String, _ settings: BenchSettings) -> [String] {
-        ["--first-frame", "-q", "\(settings.quality)", "-o", output] + settings.shared
+        ["--first-frame", "-q", "\(settings.quality)", "-o", output] + threads(settings) + settings.shared
     }
+
+    private func threads(_ settings: BenchSettings) -> [String] { ["--threads", "\(settings.threads)"] }
 }
