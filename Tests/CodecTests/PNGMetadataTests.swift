@@ -29,6 +29,41 @@ import Testing
         #expect(picture.blobs.count == 6)
     }
 
+    /// A profile as ImageMagick writes it.
+    private func rawProfile(_ type: String, _ bytes: [UInt8], length: Int? = nil) -> [UInt8] {
+        let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let text = "\n\(type)\n      \(length ?? bytes.count)\n\(digits)\n"
+        return pngChunk("tEXt", Array("Raw profile type \(type)".utf8) + [0] + Array(text.utf8))
+    }
+
+    @Test func `is found in raw profiles, whose orientation nobody applies`() throws {
+        let head = Array("Exif".utf8) + [0, 0]
+        let exif = ExifOrientation.blob(.right)
+        let packet = Array("http://ns.adobe.com/xap/1.0/".utf8) + [0] + Array("<x/>".utf8)
+        for chunk in [rawProfile("exif", head + exif), rawProfile("exif", exif), rawProfile("APP1", head + exif)] {
+            let picture = try decodePNG(onePixelPNG(before: [chunk]).bytes)
+            #expect(picture.blobs.map(\.kind) == [.exif])
+            #expect(picture.blob(.exif) == ExifOrientation.replacing(exif, with: .up))
+            #expect(picture.info.orientation == nil)
+        }
+        for chunk in [rawProfile("xmp", Array("<x/>".utf8)), rawProfile("APP1", packet)] {
+            #expect(try decodePNG(onePixelPNG(after: [chunk]).bytes).blobs == [MetadataBlob(.xmp, Array("<x/>".utf8))])
+        }
+    }
+
+    @Test func `stays text where a raw profile is damaged, of no known kind, or repeats Exif`() throws {
+        let exif = ExifOrientation.blob(.right)
+        let chunks = [
+            rawProfile("exif", exif, length: exif.count + 1), rawProfile("exif", Array("none".utf8)),
+            rawProfile("iptc", exif), rawProfile("exif", []), rawProfile("exif", exif, length: -1),
+        ]
+        for chunk in chunks {
+            #expect(try decodePNG(onePixelPNG(before: [chunk]).bytes).blobs.map(\.kind) == [.text])
+        }
+        let twice = try decodePNG(onePixelPNG(before: [rawProfile("exif", exif)], after: [pngChunk("eXIf", exif)]).bytes)
+        #expect(twice.blobs.map(\.kind) == [.text, .exif] && twice.blob(.exif) == exif)
+    }
+
     @Test func `says what the colours mean`() throws {
         let cicp = pngChunk("cICP", [9, 16, 0, 1])
         let points = CodePoints(primaries: 9, transfer: 16, matrix: 0, isFullRange: true)

@@ -48,4 +48,14 @@ import ImageProcessing
         #expect(document["not_installed"].list.contains { $0.text == "libcoder-heif.so" })
         #expect(!document["not_installed"].list.contains { $0.text == "libcoder-png.so" })
     }
+
+    @Test func `ends with 69 where no plugin is usable`() throws {
+        let place = TemporaryDirectory()
+        let copy = try Tool.copy(plugins: [], into: place)
+
+        for words in [[], ["--json"]] {
+            let result = try run([copy, "doctor"] + words, environment: Tool.environment)
+            #expect(result.status == 69, "\(result.stdout)")
+        }
+    }
 }

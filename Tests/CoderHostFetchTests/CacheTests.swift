@@ -252,7 +252,8 @@ import Testing
             let result = try await apart { [place = bench.place] in
                 try TestSupport.run(
                     ["unshare", "-m", "bash", "-c", script, "\(Repository.products)/coderhost", url],
-                    directory: place.path, environment: ["HOME": place.path, "CODERHOST_PLUGIN_PATH": nil])
+                    directory: place.path,
+                    environment: ["HOME": place.path, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath])
             }
             let lines = result.stdout.split(separator: "\n").map(String.init)
 
@@ -285,7 +286,7 @@ import Testing
         return try await apart {
             try TestSupport.run(
                 ["\(Repository.products)/coderhost", "cache"] + words,
-                environment: ["HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": nil])
+                environment: ["HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath])
         }
     }
 

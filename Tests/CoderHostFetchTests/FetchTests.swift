@@ -225,7 +225,9 @@ import Testing
                 try await apart {
                     try TestSupport.run(
                         ["bash", "-c", script, "\(Repository.products)/coderhost", url], directory: place.path,
-                        environment: ["HOME": place.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": nil])
+                        environment: [
+                            "HOME": place.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
+                        ])
                 }
             }
             while bench.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
@@ -298,7 +300,7 @@ import Testing
         return try await apart {
             try TestSupport.run(
                 ["\(Repository.products)/coderhost"] + words,
-                environment: ["HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": nil])
+                environment: ["HOME": home.path, "XDG_CACHE_HOME": nil, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath])
         }
     }
 

@@ -39,8 +39,8 @@ struct Bench {
 
     func coderhost(_ words: [String], environment: [String: String?] = [:]) async throws -> CommandResult {
         let settings: [String: String?] = [
-            "CODERHOST_PLUGIN_PATH": nil, "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "XDG_DATA_HOME": nil,
-            "XDG_CONFIG_HOME": nil, "XDG_STATE_HOME": nil, "CODERHOST_TRUST": nil,
+            "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath, "HOME": cache.path, "XDG_CACHE_HOME": cache.path,
+            "XDG_DATA_HOME": nil, "XDG_CONFIG_HOME": nil, "XDG_STATE_HOME": nil, "CODERHOST_TRUST": nil,
         ]
         let result = try await apart { [place] in
             try TestSupport.run(
@@ -57,7 +57,7 @@ struct Bench {
             try TestSupport.run(
                 ["bash", "-c", script, "\(Repository.products)/coderhost"] + words, directory: place.path,
                 environment: [
-                    "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "CODERHOST_PLUGIN_PATH": nil,
+                    "HOME": cache.path, "XDG_CACHE_HOME": cache.path, "CODERHOST_PLUGIN_PATH": Repository.workerPluginPath,
                 ], timeout: .seconds(120))
         }
     }

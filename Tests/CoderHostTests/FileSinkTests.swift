@@ -228,7 +228,7 @@ import Testing
 
         #expect(error?.code == .inputOutput)
         #expect(error?.message.contains("No space left") == true)
-        #expect(error?.hint == "check the free space")
+        #expect(error?.hint == "free some space, or write to another place")
     }
 
     /// A file system of one page, where that may be mounted.

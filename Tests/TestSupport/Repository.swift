@@ -35,6 +35,9 @@ extension Repository {
     /// The folder of the plugins that workers load.
     public static var workerPlugins: String { named("CODERHOST_TEST_WORKER_PLUGINS") ?? products }
 
+    /// What `CODERHOST_PLUGIN_PATH` is for a command that isolates; nil where workers load what was built with the tests.
+    public static var workerPluginPath: String? { named("CODERHOST_TEST_WORKER_PLUGINS") }
+
     private static func named(_ variable: String) -> String? {
         unsafe getenv(variable).map { unsafe String(cString: $0) }
     }

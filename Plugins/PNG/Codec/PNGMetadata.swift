@@ -73,6 +73,8 @@ final class PNGMetadata {
         // What was inflated only to be found too long, or broken, costs time all the same.
         var vain = limits.maxMetadataBytes > 0 ? 4 * limits.maxMetadataBytes : Int.max
         var hasExif = false
+        // The chunk of its own comes before the older form as text.
+        let hasExifChunk = chunks.contains { $0.kind == .eXIf }
         for chunk in chunks {
             switch chunk.kind {
             case .eXIf:
@@ -95,6 +97,13 @@ final class PNGMetadata {
                     return blobs
                 }
                 room -= text.bytes.count
+                if let blob = PNGRawProfile.blob(of: text.key, text.bytes) {
+                    if blob.kind == .xmp || !hasExif && !hasExifChunk {
+                        hasExif = hasExif || blob.kind == .exif
+                        blobs.append(blob)
+                        continue
+                    }
+                }
                 let isXMP = chunk.kind == .iTXt && text.key == Self.xmpKeyword
                 blobs.append(MetadataBlob(isXMP ? .xmp : .text, text.bytes, key: isXMP ? nil : text.key))
             default: continue

@@ -1,5 +1,6 @@
 import CHostSystem
 import Glibc
+package import ImageModel
 import Synchronization
 
 /// A system call that failed.
@@ -12,6 +13,17 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Whether it may be gone the next moment: memory, processes or descriptors ran out.
     package var isShortage: Bool { [ENOMEM, EAGAIN, EMFILE, ENFILE, ENOBUFS].contains(code) }
+
+    /// The error of writing to `name`, with what helps.
+    package func writing(_ name: String) -> CoderError {
+        let hint =
+            switch code {
+            case ENOSPC, EDQUOT: "free some space, or write to another place"
+            case EBADF: "the output is closed: write to a file"
+            default: "write to another place"
+            }
+        return CoderError(.inputOutput, "\(name) cannot be written: \(self)", hint: hint)
+    }
 
     package var description: String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }

@@ -161,7 +161,7 @@ public final class FileSink: OutputSink {
         }
         if let problem {
             if problem.code == EPIPE { throw .readerIsGone }
-            throw CoderError(.inputOutput, "\(target) cannot be written: \(problem)", hint: "check the free space")
+            throw problem.writing(target)
         }
         written += bytes.byteCount
     }
@@ -172,7 +172,7 @@ public final class FileSink: OutputSink {
         guard isSeekable else { throw CoderError(.misuse, "the output cannot be changed afterwards") }
         try examine(offset, bytes.byteCount, written: written)
         if let problem = file.write(bytes, at: offset) {
-            throw CoderError(.inputOutput, "\(target) cannot be written: \(problem)", hint: "check the free space")
+            throw problem.writing(target)
         }
     }
 

@@ -72,8 +72,7 @@ package final class NewFolder {
         made.append((place, false))
         let file = File(descriptor: descriptor)
         if let problem = Array(text.utf8).withSpan({ (bytes: RawSpan) in file.write(bytes, at: 0) }) {
-            throw CoderError(
-                .inputOutput, "\(name) cannot be written: \(problem)", hint: "check the free space")
+            throw problem.writing(name)
         }
     }
 

@@ -18,7 +18,6 @@ struct PNGMeaning: Equatable {
 
     /// Bytes of the longest keyword (PNG 3rd edition, 11.3.3.1).
     private static let longestKeyword = 79
-    private static let rawProfile = "Raw profile type "
     private static let rawKinds: [String: MetadataBlob.Kind] = [
         "exif": .exif, "app1": .exif, "xmp": .xmp, "icc": .icc, "icm": .icc, "iptc": .iptc, "8bim": .iptc,
     ]
@@ -51,8 +50,8 @@ struct PNGMeaning: Equatable {
 
     private static func kinds(of keyword: String, isInternational: Bool) -> Set<MetadataBlob.Kind> {
         if keyword == PNGMetadata.xmpKeyword { return isInternational ? [.xmp] : [.xmp, .text] }
-        guard keyword.hasPrefix(rawProfile),
-            let kind = rawKinds[keyword.dropFirst(rawProfile.count).lowercased()]
+        guard keyword.hasPrefix(PNGRawProfile.prefix),
+            let kind = rawKinds[keyword.dropFirst(PNGRawProfile.prefix.count).lowercased()]
         else { return [.text] }
         return [kind, .text]
     }
