@@ -57,6 +57,21 @@ import Testing
         #expect(try areEqual("a2.png", "page.png"))
     }
 
+    @Test func `are written but for those that are damaged, which the error counts`() throws {
+        var bytes = try #require(readFile(file))
+        // The stream of the second image begins the data.
+        bytes.replaceSubrange(995..<3395, with: [UInt8](repeating: 0xFF, count: 2400))
+        place.write(bytes, to: "damaged.heic")
+
+        let all = try tool("convert", "damaged.heic", "--item", "all", "-o", "d{item}.png")
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+
+        #expect(all.status == 65 && all.stderr.contains("item 1: "), "\(all.stderr)")
+        #expect(all.stderr.contains("(1 of 3 images failed, the others are written)"), "\(all.stderr)")
+        #expect(Set(names) == ["damaged.heic", "d0.png", "d2.png"])
+        #expect(try size(of: "d2.png") == Self.sizes[2])
+    }
+
     @Test(arguments: [
         (["--item", "4", "-o", "x.png"], "there is no item 4"), (["--page", "4", "-o", "x.png"], "there is no page 4"),
         (["--item", "all", "-o", "x.png"], "--item all writes several files"),

@@ -5,6 +5,7 @@ import ImageModel
 /// Holds a plugin against the contract; the work is done by a program of its own, `coderhost-conformance`.
 enum PluginCheckVerb: PluginVerb {
     static let name = "check"
+    static let summary = "check whether plugins keep the contract"
     static let operands = "FILE"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin check libcoder-qoi.so", "whether it keeps the contract, each check in its own process"),

@@ -21,7 +21,8 @@ enum PluginCommand: Command {
                 return option
             }
         }, verbs: verbs.map { $0.name },
-        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }))
+        verbOperands: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.operands) }),
+        verbSummaries: Dictionary(uniqueKeysWithValues: verbs.map { ($0.name, $0.summary) }))
 
     static func run(_ arguments: ParsedArguments) throws(UsageError) -> ExitCode {
         let word = arguments.operands[0]
@@ -38,6 +39,8 @@ enum PluginCommand: Command {
 /// One thing that `coderhost plugin` does.
 protocol PluginVerb: SendableMetatype {
     static var name: String { get }
+    /// The title of its help.
+    static var summary: String { get }
     /// What stands behind it in the usage; `FILE…` unless it says otherwise.
     static var operands: String { get }
     static var examples: [(command: String, does: String)] { get }

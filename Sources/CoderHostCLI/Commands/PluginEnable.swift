@@ -5,6 +5,7 @@ import ImageModel
 /// Switches a plugin on that was switched off.
 enum PluginEnableVerb: PluginVerb {
     static let name = "enable"
+    static let summary = "use a plugin again that was switched off"
     static let operands = "ID…"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin enable org.coderhost.gif-plugin", "use it again")
@@ -19,6 +20,7 @@ enum PluginEnableVerb: PluginVerb {
 /// Switches a plugin off.
 enum PluginDisableVerb: PluginVerb {
     static let name = "disable"
+    static let summary = "switch a plugin off"
     static let operands = "ID…"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin disable org.coderhost.gif-plugin", "do as if it were not installed")

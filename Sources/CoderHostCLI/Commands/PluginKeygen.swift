@@ -5,6 +5,7 @@ import ImageModel
 /// Makes a pair of keys.
 enum PluginKeygenVerb: PluginVerb {
     static let name = "keygen"
+    static let summary = "make a pair of keys to sign plugins with"
     static let operands = ""
     static let examples: [(command: String, does: String)] = [
         (

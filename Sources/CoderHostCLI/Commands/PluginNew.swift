@@ -5,6 +5,7 @@ import ImageModel
 /// Begins a plugin: a small project that builds, is listed and passes the checks before a line of it was changed.
 enum PluginNew: PluginVerb {
     static let name = "new"
+    static let summary = "begin a plugin that builds and works at once"
     static let operands = "NAME"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin new tga", "a plugin in C for the format tga, in the folder coder-tga"),

@@ -5,6 +5,7 @@ import ImageModel
 /// Signs a plugin with a private key.
 enum PluginSignVerb: PluginVerb {
     static let name = "sign"
+    static let summary = "sign plugins with your key"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin sign libcoder-qoi.so --key release.key", "write libcoder-qoi.so.sig beside it")
     ]

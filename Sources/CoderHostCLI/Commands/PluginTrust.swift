@@ -5,6 +5,7 @@ import ImageModel
 /// Vouches for a file, wherever it stands, or for a key.
 enum PluginTrustVerb: PluginVerb {
     static let name = "trust"
+    static let summary = "use a plugin wherever it stands, or what a key signs"
     static let operands = "FILE|ID|KEY.pub…"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin trust ~/build/libcoder-qoi.so", "use this very file, wherever it stands"),

@@ -5,6 +5,7 @@ import ImageModel
 /// Takes back what `plugin trust` said.
 enum PluginUntrustVerb: PluginVerb {
     static let name = "untrust"
+    static let summary = "take trust in plugins or keys back"
     static let operands = "FILE|ID|SHA256|KEY…"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin untrust org.example.qoi-plugin", "take that back, for all of its versions"),

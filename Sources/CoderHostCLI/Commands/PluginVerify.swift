@@ -5,6 +5,7 @@ import ImageModel
 /// Says what the signature of a plugin is worth.
 enum PluginVerifyVerb: PluginVerb {
     static let name = "verify"
+    static let summary = "tell whose signature a plugin has"
     static let operands = "FILE|ID…"
     static let examples: [(command: String, does: String)] = [
         ("coderhost plugin verify libcoder-qoi.so", "whether a trusted key signed this very file"),

@@ -170,18 +170,33 @@ package final class ConvertJob: Sendable {
         }
     }
 
-    /// Writes one item after the other.
+    /// Writes one item after the other; one that fails does not end the others.
     private func convert(
         items: [Int], _ source: ImageSource, _ input: Input, _ session: DecodeSession, _ share: MemoryBudget.Share
     ) throws(CoderError) -> Outcome {
         var first: Outcome?
+        var failure: (item: Int, error: CoderError)?
+        var failed = 0
         for item in items {
-            try session.select(item: item)
-            let shaper = try PictureShaper(changes, session)
-            share.take(shaper.memoryEstimate)
-            var outcome = try write(source, input, session, shaper, all: item == items.last ? Set(items) : nil)
-            outcome.item = item
-            if first == nil { first = outcome } else { first?.others.append(outcome) }
+            do throws(CoderError) {
+                try session.select(item: item)
+                let shaper = try PictureShaper(changes, session)
+                share.take(shaper.memoryEstimate)
+                var outcome = try write(source, input, session, shaper, all: item == items.last ? Set(items) : nil)
+                outcome.item = item
+                if first == nil { first = outcome } else { first?.others.append(outcome) }
+            } catch {
+                let endsAll = [.cancelled, .deadlineExceeded, .inputOutput, .cannotCreate].contains(error.code)
+                if items.count == 1 || endsAll { throw error }
+                failure = failure ?? (item, error)
+                failed += 1
+            }
+        }
+        if let failure {
+            var error = failure.error
+            let others = failed < items.count ? ", the others are written" : ""
+            error.message = "item \(failure.item): \(error.message) (\(failed) of \(items.count) images failed\(others))"
+            throw error
         }
         guard let first else { throw .invalidArgument("no item is to be written") }
         return first
