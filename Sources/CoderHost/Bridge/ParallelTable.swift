@@ -1,5 +1,6 @@
 import CCoderPlugin
 import Glibc
+import ImageProcessing
 import Synchronization
 
 /// The host's threads as a plugin in this process sees them (`cpi_parallel_api`).

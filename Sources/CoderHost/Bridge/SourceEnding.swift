@@ -1,3 +1,4 @@
+import ImageProcessing
 import Synchronization
 
 /// The endings of names as C strings, each once for the life of the process.

@@ -1,3 +1,4 @@
+import ImageProcessing
 import Synchronization
 
 /// Whether this system can confine a process at all, decided once for a host.

@@ -1,4 +1,5 @@
 import Glibc
+import ImageProcessing
 import Synchronization
 
 /// The control group of one plugin's processes; removed with the last reference.

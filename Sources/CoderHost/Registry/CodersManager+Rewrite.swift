@@ -116,6 +116,21 @@ struct RewritePlan {
             request.removed.remove(.exif)
             request.replaced.append(MetadataBlob(.exif, ExifOrientation.blob(orientation)))
         }
+        if options.removed.contains(.gps) { warnOfHexadecimal(metadata) }
+    }
+
+    /// Warns of texts that are Exif or XMP in digits, as ImageMagick writes them, where they stay.
+    ///
+    /// A coder hands them out as text where they are damaged or repeat what the image has in another form.
+    private mutating func warnOfHexadecimal(_ metadata: [MetadataBlob]) {
+        let kinds: [String: MetadataBlob.Kind] = ["exif": .exif, "app1": .exif, "xmp": .xmp]
+        for blob in metadata where blob.kind == .text && !request.removed.contains(.text) {
+            guard let key = blob.key, key.lowercased().hasPrefix("raw profile type "),
+                let kind = kinds[key.dropFirst(17).lowercased()], !request.removed.contains(kind),
+                !request.replaced.contains(where: { $0.kind == kind })
+            else { continue }
+            warnings.append("the text \"\(key)\" is kept and may hold a position: --strip text removes it")
+        }
     }
 
     /// The size of the stored image that is asked for.

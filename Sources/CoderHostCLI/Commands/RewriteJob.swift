@@ -1,6 +1,7 @@
 import CoderHost
 import CommandLineKit
 import ImageModel
+import ImageProcessing
 import Synchronization
 
 /// One `rewrite` call: which files, what changes, where to.
