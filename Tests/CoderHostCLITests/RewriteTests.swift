@@ -43,7 +43,7 @@ import Testing
     }
 
     private func chunk(_ name: String, _ data: [UInt8]) -> [UInt8] {
-        func bigEndian(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { unsafe Array($0) } }
+        func bigEndian(_ value: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
         var crc: UInt32 = .max
         for byte in Array(name.utf8) + data {
             crc ^= UInt32(byte)

@@ -23,6 +23,7 @@ struct GridPainter {
         let places = plan.places(in: region)
         let target = PaintTarget(surface)
         let steps = plan.placement.steps
+        let arrived = ArrivedBytes(session.source)
         var findings = Findings()
         var first = 0
         while first < places.count {
@@ -42,7 +43,7 @@ struct GridPainter {
             let notes = TileNotes(work.count)
             try session.host.concurrently(work.count) { index, _ throws(CoderError) in
                 let tile = work[index]
-                let planes = try HEIFPlanes(session, tile.excerpt, maxSide: maxSide, threads: 1)
+                let planes = try HEIFPlanes(session, arrived, tile.excerpt, maxSide: maxSide, threads: 1)
                 let decoded = try planes.decode(tile.picture, asGray: isAlpha)
                 guard decoded.size.width >= plan.tile.width, decoded.size.height >= plan.tile.height else {
                     throw .corrupt("a tile of \(plan.tile) holds a stream of \(decoded.size)")

@@ -175,7 +175,8 @@ public final class HEIFDecoder: ItemDecoder {
         defer { try? session.host.reserve(bytes: -own) }
 
         let excerpt = try Excerpt(members, in: derivations, from: session.source)
-        let decoder = try HEIFPlanes(session, excerpt, maxSide: maxSide, threads: threads(for: picture))
+        let decoder = try HEIFPlanes(
+            session, ArrivedBytes(session.source), excerpt, maxSide: maxSide, threads: threads(for: picture))
         let decoded = try decoder.decode(picture, asGray: picture.isGray)
         guard decoded.size.width >= picture.size.width, decoded.size.height >= picture.size.height else {
             throw .corrupt("the stream holds \(decoded.size) pixels, the file promises \(picture.size)")

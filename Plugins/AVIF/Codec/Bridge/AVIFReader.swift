@@ -113,21 +113,6 @@ internal import ImageModel
     }
 }
 
-/// The bytes of a source that were there at one time.
-// Asking a source is for one thread at a time; the bytes may be read on several until the session ends.
-@safe struct ArrivedBytes {
-    let isComplete: Bool
-    let count: Int
-    @unsafe let start: UnsafePointer<UInt8>?
-
-    init(_ source: ByteSource) {
-        // Asked in this order: the last bytes may arrive between the questions.
-        isComplete = source.isComplete
-        count = source.available
-        unsafe start = source.baseAddress
-    }
-}
-
 extension avif_shim_facts {
     var storedSize: PixelSize { PixelSize(Int(width), Int(height)) }
 

@@ -20,16 +20,16 @@ internal import ImageModel
     }
 
     private var decoder: OpaquePointer?
-    private let source: ByteSource
     private let poll: CancellationPoll
 
     /// - Parameter excerpt: the boxes that the library reads, in front of the source; copied.
-    init(_ session: DecoderSession, _ excerpt: Excerpt, maxSide: Int, threads: Int) throws(CoderError) {
-        source = session.source
+    init(
+        _ session: DecoderSession, _ arrived: ArrivedBytes, _ excerpt: Excerpt, maxSide: Int, threads: Int
+    ) throws(CoderError) {
         poll = CancellationPoll(session.host)
         var error = heif_shim_error()
         let code = unsafe heif_shim_open(
-            source.baseAddress, UInt64(source.available), excerpt.prefix, UInt64(excerpt.prefix.count),
+            arrived.start, UInt64(arrived.count), excerpt.prefix, UInt64(excerpt.prefix.count),
             UInt32(clamping: maxSide), UInt32(threads), UInt64(session.limits.maxPixels), &decoder, &error)
         if code != 0 { throw .heif(error) }
     }
