@@ -9,8 +9,15 @@ package enum ExifPosition {
     /// The same blob without the position; unchanged when it has none.
     ///
     /// The directory and everything that it alone points to are zeroed, and its field in IFD0 becomes an empty one of an
-    /// unused tag. Nothing is moved, so offsets in maker notes stay right.
+    /// unused tag. Nothing is moved, so offsets in maker notes stay right. Of a damaged blob with very many such fields
+    /// some stay.
     package static func removing(_ exif: [UInt8]) -> [UInt8] {
+        var exif = exif
+        for _ in 0..<16 where isStored(in: exif) { exif = removingFirst(exif) }
+        return exif
+    }
+
+    private static func removingFirst(_ exif: [UInt8]) -> [UInt8] {
         guard let tiff = TIFFStructure(exif), let field = place(in: exif) else { return exif }
         var copy = exif
         let directory = tiff.long(at: field.place)

@@ -21,4 +21,16 @@ public struct MetadataBlob: Sendable, Hashable {
         self.bytes = bytes
         self.key = key
     }
+
+    /// The kind of metadata that a text is a second form of: Exif or XMP in digits, as ImageMagick writes it, or XMP.
+    ///
+    /// A coder hands it out as text where it is damaged, or repeats what the image has in the first form.
+    package var kindInText: Kind? {
+        guard kind == .text, let key = key?.lowercased() else { return nil }
+        return switch key {
+        case "raw profile type exif", "raw profile type app1": .exif
+        case "raw profile type xmp", "xml:com.adobe.xmp": .xmp
+        default: nil
+        }
+    }
 }

@@ -46,7 +46,7 @@ import Testing
             #expect(picture.blob(.exif) == ExifOrientation.replacing(exif, with: .up))
             #expect(picture.info.orientation == nil)
         }
-        for chunk in [rawProfile("xmp", Array("<x/>".utf8)), rawProfile("APP1", packet)] {
+        for chunk in [rawProfile("xmp", Array("<x/>".utf8)), rawProfile("xmp", packet)] {
             #expect(try decodePNG(onePixelPNG(after: [chunk]).bytes).blobs == [MetadataBlob(.xmp, Array("<x/>".utf8))])
         }
     }
@@ -56,6 +56,7 @@ import Testing
         let chunks = [
             rawProfile("exif", exif, length: exif.count + 1), rawProfile("exif", Array("none".utf8)),
             rawProfile("iptc", exif), rawProfile("exif", []), rawProfile("exif", exif, length: -1),
+            rawProfile("APP1", Array("http://ns.adobe.com/xap/1.0/".utf8) + [0] + Array("<x/>".utf8)),
         ]
         for chunk in chunks {
             #expect(try decodePNG(onePixelPNG(before: [chunk]).bytes).blobs.map(\.kind) == [.text])

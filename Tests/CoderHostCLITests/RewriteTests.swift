@@ -56,42 +56,80 @@ import Testing
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
+    private func rawProfile(_ key: String, _ bytes: [UInt8]) -> [UInt8] {
+        let text = "\nexif\n      \(bytes.count)\n\(hexadecimal(bytes))\n"
+        return chunk("tEXt", Array(key.utf8) + [0] + Array(text.utf8))
+    }
+
     /// A fixture with metadata behind its header.
-    private func write(_ name: String, exif: [UInt8]?, rawProfile: [UInt8]?) throws {
+    private func write(_ name: String, _ chunks: [[UInt8]]) throws {
         var bytes = try #require(readFile(Repository.fixture("pictures/f.png")))
-        var metadata: [UInt8] = []
-        if let exif { metadata += chunk("eXIf", exif) }
-        if let rawProfile {
-            let text = "\nexif\n      \(rawProfile.count)\n\(hexadecimal(rawProfile))\n"
-            metadata += chunk("tEXt", Array("Raw profile type exif".utf8) + [0] + Array(text.utf8))
-        }
-        bytes.insert(contentsOf: metadata, at: 33)
+        bytes.insert(contentsOf: chunks.joined(), at: 33)
         place.write(bytes, to: name)
     }
 
+    /// Whether the field of a position is in a file, as bytes or as digits.
+    private func holdsPosition(_ name: String) throws -> Bool {
+        let digits = hexadecimal(try #require(readFile(place.file(name))))
+        return digits.contains("25880400") || digits.contains(hexadecimal(Array("25880400".utf8)))
+    }
+
+    private static let key = "Raw profile type exif"
+
     @Test(arguments: [(true, false), (false, true), (true, true)])
     func `removes a position from Exif and from its older form as text`(_ inExif: Bool, _ inText: Bool) throws {
-        let located = exif(place: true)
-        try write("in.png", exif: inExif ? located : nil, rawProfile: inText ? Self.head + located : nil)
+        let text = rawProfile(Self.key, Self.head + exif(place: true))
+        try write("in.png", (inExif ? [chunk("eXIf", exif(place: true))] : []) + (inText ? [text] : []))
 
         let result = try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "out.png", directory: place.path)
         let bytes = try #require(readFile(place.file("out.png")))
 
         #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
-        #expect(!hexadecimal(bytes).contains("25880400"))
-        #expect(!hexadecimal(bytes).contains(hexadecimal(Array("25880400".utf8))))
-        #expect(hexadecimal(bytes).contains("65584966"), "the rest of Exif stays, in a chunk of its own")
+        #expect(try holdsPosition("in.png") && !holdsPosition("out.png"))
+        #expect(hexadecimal(bytes).contains(hexadecimal(Array("eXIf".utf8))), "the rest of Exif stays")
     }
 
-    @Test func `warns where only the older form of Exif has a position`() throws {
-        try write("in.png", exif: exif(place: false), rawProfile: Self.head + exif(place: true))
+    @Test func `warns where only the older form of Exif has a position, and removes it as a comment`() throws {
+        try write("in.png", [chunk("eXIf", exif(place: false)), rawProfile(Self.key, Self.head + exif(place: true))])
 
         let kept = try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "kept.png", directory: place.path)
-        let removed = try Tool.run("rewrite", "in.png", "--strip", "gps,text", "-o", "out.png", directory: place.path)
+        let removed = try Tool.run("rewrite", "in.png", "--strip", "gps,comment", "-o", "out.png", directory: place.path)
+        let converted = try Tool.run("convert", "in.png", "--strip", "exif", "-o", "c.png", directory: place.path)
 
-        #expect(kept.stderr.contains("\"Raw profile type exif\" is kept and may hold a position"), "\(kept.stderr)")
-        #expect(removed.status == 0 && removed.stderr.isEmpty)
-        let bytes = try #require(readFile(place.file("out.png")))
-        #expect(!hexadecimal(bytes).contains(hexadecimal(Array("25880400".utf8))))
+        #expect(kept.stderr.contains("\"\(Self.key)\" is kept and may hold a position: --strip comment"), "\(kept.stderr)")
+        #expect(removed.status == 0 && removed.stderr.isEmpty, "\(removed.stderr)")
+        #expect(converted.status == 0, "\(converted.stderr)")
+        #expect(try holdsPosition("kept.png") && !holdsPosition("out.png") && !holdsPosition("c.png"))
+    }
+
+    @Test func `removes Exif whatever the case of its key as text`() throws {
+        try write("in.png", [rawProfile("raw profile type EXIF", Self.head + exif(place: true))])
+        for parts in ["gps", "exif", "gps,exif"] {
+            let result = try Tool.run("rewrite", "in.png", "--strip", parts, "-o", "out.png", directory: place.path)
+            #expect(result.status == 0 && result.stderr.isEmpty, "\(result.stderr)")
+            #expect(try !holdsPosition("out.png"), "\(parts)")
+        }
+    }
+
+    @Test func `removes every position that Exif has`() throws {
+        var twice = exif(place: true)
+        // The orientation becomes a second field of a position.
+        twice.replaceSubrange(10..<22, with: twice[22..<34])
+        try write("in.png", [chunk("eXIf", twice)])
+        #expect(try Tool.run("rewrite", "in.png", "--strip", "gps", "-o", "out.png", directory: place.path).status == 0)
+        #expect(try !holdsPosition("out.png"))
+    }
+
+    @Test func `warns of metadata that it cannot read, where only a part of it is to go`() throws {
+        let packet = Array("XML:com.adobe.xmp".utf8) + [0] + Array("<x:xmpmeta/>".utf8)
+        try write("twice.png", [chunk("eXIf", exif(place: false)), chunk("eXIf", exif(place: true))])
+        try write("packet.png", [chunk("tEXt", packet)])
+        for (input, warning) in [("twice.png", "a second chunk of Exif"), ("packet.png", "may hold a position")] {
+            let part = try Tool.run("rewrite", input, "--strip", "gps", "-o", "out.png", directory: place.path)
+            #expect(part.status == 0 && part.stderr.contains(warning), "\(part.stderr)")
+            let all = try Tool.run("rewrite", input, "--strip", "exif,xmp", "-o", "out.png", directory: place.path)
+            #expect(all.status == 0 && !all.stderr.contains(warning), "\(all.stderr)")
+            #expect(try !holdsPosition("out.png"))
+        }
     }
 }

@@ -79,7 +79,9 @@ final class PNGMetadata {
             switch chunk.kind {
             case .eXIf:
                 // Only one is allowed (PNG 3rd edition, 11.3.4.5), and `describe` takes the orientation of the first.
-                if !hasExif, let exif = exif(chunk) {
+                if hasExif {
+                    complain("a second chunk of Exif is not read")
+                } else if let exif = exif(chunk) {
                     blobs.append(MetadataBlob(.exif, exif))
                     hasExif = true
                 }

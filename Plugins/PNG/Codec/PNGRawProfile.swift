@@ -5,19 +5,26 @@ internal import ImageModel
 ///
 /// - Source: ImageMagick, `coders/png.c`; ExifTool, "PNG TextualData tags".
 enum PNGRawProfile {
-    static let prefix = "Raw profile type "
+    private static let prefix = "raw profile type "
     private static let exifHead = Array("Exif".utf8) + [0, 0]
     private static let xmpHead = Array("http://ns.adobe.com/xap/1.0/".utf8) + [0]
 
-    /// The Exif or XMP of a text; nil for other texts, and for one that is damaged.
+    /// What stands behind the words "Raw profile type", in small letters; nil for other texts.
+    static func type(of keyword: String) -> String? {
+        let keyword = keyword.lowercased()
+        return keyword.hasPrefix(prefix) ? String(keyword.dropFirst(prefix.count)) : nil
+    }
+
+    /// The Exif or XMP of a text; nil for other texts, and for one that is damaged or of another kind than its type.
     ///
     /// Viewers do not turn an image as such Exif says: its orientation becomes upright.
     static func blob(of keyword: String, _ text: [UInt8]) -> MetadataBlob? {
-        guard keyword.hasPrefix(prefix) else { return nil }
-        let type = keyword.dropFirst(prefix.count).lowercased()
-        guard ["exif", "app1", "xmp"].contains(type), let bytes = unpack(text) else { return nil }
-        if type == "xmp" { return MetadataBlob(.xmp, bytes) }
-        if bytes.starts(with: xmpHead) { return MetadataBlob(.xmp, Array(bytes[xmpHead.count...])) }
+        guard let type = type(of: keyword), ["exif", "app1", "xmp"].contains(type), let bytes = unpack(text) else {
+            return nil
+        }
+        if type == "xmp" {
+            return MetadataBlob(.xmp, bytes.starts(with: xmpHead) ? Array(bytes[xmpHead.count...]) : bytes)
+        }
         let exif = bytes.starts(with: exifHead) ? Array(bytes[exifHead.count...]) : bytes
         guard exif.starts(with: Array("II*".utf8) + [0]) || exif.starts(with: Array("MM".utf8) + [0, 0x2A]) else {
             return nil
@@ -27,13 +34,21 @@ enum PNGRawProfile {
 
     /// The bytes behind the name and the length, which have to agree.
     private static func unpack(_ text: [UInt8]) -> [UInt8]? {
-        let words = text.split(omittingEmptySubsequences: true) { $0 == 0x0A || $0 == 0x0D || $0 == 0x20 }
-        guard words.count > 2, let count = Int(String(decoding: words[1], as: UTF8.self)) else { return nil }
-        guard count >= 0, count <= text.count / 2 else { return nil }
+        var rest = text[...]
+        func isSpace(_ byte: UInt8) -> Bool { [0x0A, 0x0D, 0x20].contains(byte) }
+        func word() -> ArraySlice<UInt8> {
+            rest = rest.drop(while: isSpace)
+            let word = rest.prefix { !isSpace($0) }
+            rest = rest[word.endIndex...]
+            return word
+        }
+        _ = word()
+        guard let count = Int(String(decoding: word().prefix(20), as: UTF8.self)), count > 0, count <= rest.count / 2
+        else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         var high: UInt8?
-        for digit in words[2...].joined() {
+        for digit in rest where !isSpace(digit) {
             let value: UInt8
             switch digit {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")

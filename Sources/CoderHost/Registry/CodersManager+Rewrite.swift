@@ -12,6 +12,8 @@ extension CodersManager {
         let facts = try withSession(source) { session throws(CoderError) in
             (
                 info: session.info, metadata: try session.metadata(), format: session.format, coder: session.coder.id,
+                // Of metadata that cannot be read, no part can be removed.
+                unread: options.removed.contains { $0.kind == nil } ? session.context.warnings : [],
                 // The last of all: it selects other images.
                 warnings: try session.warningsOfKeptMetadata(options)
             )
@@ -25,7 +27,7 @@ extension CodersManager {
         }
         let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
         let plan = RewritePlan(options, facts.info, facts.metadata)
-        for warning in plan.warnings + facts.warnings { context.warn(warning) }
+        for warning in plan.warnings + facts.unread + facts.warnings { context.warn(warning) }
         do throws(CoderError) {
             let witness = OutputWitness(sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: witness, plan.request, context)
@@ -90,7 +92,12 @@ struct RewritePlan {
             switch blob.kind {
             case .exif where !hasExif:
                 hasExif = true
-                if options.removed.contains(.gps) { bytes = ExifPosition.removing(bytes) }
+                if options.removed.contains(.gps) {
+                    bytes = ExifPosition.removing(bytes)
+                    if ExifPosition.isStored(in: bytes) {
+                        warnings.append("the Exif data still contains a position: --strip exif removes it")
+                    }
+                }
                 if options.removed.contains(.thumbnail) || changesPixels {
                     let without = ExifThumbnail.removing(bytes)
                     if without != bytes, !options.removed.contains(.thumbnail) {
@@ -116,20 +123,16 @@ struct RewritePlan {
             request.removed.remove(.exif)
             request.replaced.append(MetadataBlob(.exif, ExifOrientation.blob(orientation)))
         }
-        if options.removed.contains(.gps) { warnOfHexadecimal(metadata) }
+        if options.removed.contains(.gps) { warnOfTexts(metadata) }
     }
 
-    /// Warns of texts that are Exif or XMP in digits, as ImageMagick writes them, where they stay.
-    ///
-    /// A coder hands them out as text where they are damaged or repeat what the image has in another form.
-    private mutating func warnOfHexadecimal(_ metadata: [MetadataBlob]) {
-        let kinds: [String: MetadataBlob.Kind] = ["exif": .exif, "app1": .exif, "xmp": .xmp]
-        for blob in metadata where blob.kind == .text && !request.removed.contains(.text) {
-            guard let key = blob.key, key.lowercased().hasPrefix("raw profile type "),
-                let kind = kinds[key.dropFirst(17).lowercased()], !request.removed.contains(kind),
-                !request.replaced.contains(where: { $0.kind == kind })
-            else { continue }
-            warnings.append("the text \"\(key)\" is kept and may hold a position: --strip text removes it")
+    /// Warns of texts that may hold a position, where they stay.
+    private mutating func warnOfTexts(_ metadata: [MetadataBlob]) {
+        if request.removed.contains(.text) { return }
+        let edited = request.removed.union(request.replaced.map(\.kind))
+        for blob in metadata where blob.kindInText.map({ !edited.contains($0) }) ?? false {
+            warnings.append(
+                "the text \"\(blob.key ?? "")\" is kept and may hold a position: --strip comment removes it")
         }
     }
 

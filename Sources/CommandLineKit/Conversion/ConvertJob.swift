@@ -379,7 +379,7 @@ package final class ConvertJob: Sendable {
     }
 
     private func keep(_ metadata: inout [MetadataBlob], _ info: inout ImageInfo) {
-        metadata.removeAll { !kept.contains($0.kind) }
+        metadata.removeAll { !kept.contains($0.kind) || $0.kindInText.map { !kept.contains($0) } ?? false }
         if !kept.contains(.icc) { info.color.hasProfile = false }
     }
 

@@ -50,9 +50,7 @@ struct PNGMeaning: Equatable {
 
     private static func kinds(of keyword: String, isInternational: Bool) -> Set<MetadataBlob.Kind> {
         if keyword == PNGMetadata.xmpKeyword { return isInternational ? [.xmp] : [.xmp, .text] }
-        guard keyword.hasPrefix(PNGRawProfile.prefix),
-            let kind = rawKinds[keyword.dropFirst(PNGRawProfile.prefix.count).lowercased()]
-        else { return [.text] }
+        guard let type = PNGRawProfile.type(of: keyword), let kind = rawKinds[type] else { return [.text] }
         return [kind, .text]
     }
 
