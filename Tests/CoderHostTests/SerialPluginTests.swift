@@ -7,7 +7,7 @@ import Testing
 @testable import CoderHost
 
 /// A plugin that lets one thread in at a time.
-@Suite(.timeLimit(.minutes(5))) struct `A serial plugin` {
+@Suite(.timeLimit(.minutes(40))) struct `A serial plugin` {
     @Test func `can be used by the code that its progress is reported to`() throws {
         let folder = TemporaryDirectory()
         try BuiltPlugin.put("serial", into: folder)
