@@ -67,7 +67,7 @@ enum ConformanceCommand {
     }
 }
 
-/// Pictures that somebody named, for the coders whose signatures they have.
+/// Images that the user named, for the coders whose signatures or, without signatures, whose file extensions they have.
 enum Given {
     static func samples(_ paths: [String], _ manifest: PluginManifest) throws(PluginFile.Refusal) -> [Sample] {
         var result: [Sample] = []
@@ -81,13 +81,18 @@ enum Given {
                     reason: "the sample \(path) cannot be read: \(error)", remedy: "check the path")
             }
             let sniffer = FormatSniffer(head: Array(bytes.prefix(4096)), tail: Array(bytes.suffix(64)))
-            let coders = manifest.coders.filter { coder in
-                coder.formats.contains { $0.signatures.isEmpty || sniffer.score($0.signatures) != nil }
+            let suffix = path.split(separator: "/").last?.split(separator: ".").last.map { $0.lowercased() } ?? ""
+            var coders = manifest.coders.filter { coder in
+                coder.formats.contains { format in
+                    format.signatures.isEmpty
+                        ? format.extensions.contains(suffix) : sniffer.score(format.signatures) != nil
+                }
             }
+            if coders.isEmpty { coders = manifest.coders.filter { $0.formats.contains(where: \.signatures.isEmpty) } }
             if coders.isEmpty {
                 throw PluginFile.Refusal(
                     reason: "the sample \(path) has no signature of its manifest",
-                    remedy: "name a picture of its format, or correct the signatures")
+                    remedy: "name an image of its format, or correct the signatures")
             }
             result += coders.map { Sample(coder: $0.id, kind: .given, bytes: bytes) }
         }

@@ -30,6 +30,8 @@ struct EncodeOutcome {
     var overrun: String?
     /// The first answer whose status the header does not list for the call.
     var illegal: String?
+    /// The first offer with a value that the header does not define, in words.
+    var oddOffer: String?
     /// What add_blob answered to each.
     var blobAnswers: [cpi_status] = []
     var hasWrongPlace = false
@@ -58,6 +60,7 @@ extension Workshop {
         session.close()
         outcome.overrun = session.overrun
         outcome.illegal = session.illegal
+        outcome.oddOffer = session.oddOffer
         outcome.meter = services.meter
         return outcome
     }
@@ -102,6 +105,7 @@ extension Workshop {
             let (answer, format) = session.accept(info, index)
             if take(answer) { return }
             if answer.status == CPI_END { break }
+            if answer.status != CPI_OK { throw .fault(answer.text, .accept, try: "answer CPI_OK or CPI_END") }
             if let objection = format.objection {
                 throw .fault(
                     "accept offers a pixel format that does not exist (\(objection))", .accept,

@@ -139,9 +139,12 @@ extension Rule {
 
     static let rows = Rule("cpi/rows.h", "The output has the same bytes as with add_frame.")
     static let parallel = Rule("cpi/parallel.h", "Output must not depend on the number of threads.")
+    static let sessionThread = Rule(
+        "cpi/io.h", "[plugin - between set_source and close - session thread, may block]")
     static let rewritePixels = Rule("cpi/rewrite.h", "Every pixel of outcome->kept keeps its value")
     static let rewriteMetadata = Rule("cpi/rewrite.h", "metadata that the request does not name is copied")
     static let rewriteRemove = Rule("cpi/rewrite.h", "CPI_REWRITE_KIND(...) of the metadata to leave out")
+    static let rewriteItems = Rule("cpi/rewrite.h", "items other than the primary one are left out")
     static let rewriteAnswer = Rule(
         "cpi/rewrite.h", "CPI_OK, CPI_REFUSED (the format cannot make one of the changes without loss) or an error.")
     static let transcode = Rule("cpi/rewrite.h", "Bit-exact transcoding")
@@ -192,7 +195,7 @@ extension Rule {
         .table, .extensionID, .entry, .entryFails, .initialise, .hostGet, .concurrency, .reserved, .manifestEqual,
         .roles, .signatures, .carries, .hygiene, .image, .sealed, .latency, .newValues, .forked,
         .ownThreads, .guest, .deterministic, .noSharedState, .freesAll, .bands, .statuses, .refused, .failedOpen,
-        .region, .dirty, .rows, .parallel, .rewritePixels, .rewriteMetadata, .rewriteRemove, .rewriteAnswer, .transcode,
-        .transcodeAnswer,
+        .region, .dirty, .rows, .parallel, .sessionThread, .rewritePixels, .rewriteMetadata, .rewriteRemove, .rewriteItems,
+        .rewriteAnswer, .transcode, .transcodeAnswer,
     ]
 }

@@ -37,6 +37,11 @@ enum Values {
                 ? nil : "cpi_format_offer.row_align is \(offer.row_align)")
     }
 
+    static func objection(_ outcome: cpi_rewrite_outcome) -> String? {
+        flags(outcome.flags, "cpi_rewrite_outcome.flags")
+            ?? value(outcome.reserved, upTo: 0, "cpi_rewrite_outcome.reserved")
+    }
+
     static func objection(_ item: Item, number: UInt32) -> String? {
         flags(item.flags, "cpi_item.flags")
             ?? value(item.role, upTo: CPI_ITEM_AUXILIARY, from: CPI_ITEM_PRIMARY, "cpi_item.role")

@@ -52,8 +52,9 @@ final class Workshop {
         samples.filter { $0.coder == coder && kinds.contains($0.kind) }
     }
 
-    /// Makes something with every coder that decodes and a picture of it: the smallest there is, unless another is
-    /// wanted.
+    /// Runs `body` with every coder that decodes, for one image that its encoder made and for every given file.
+    ///
+    /// - Parameter kinds: the first kind that exists is the encoder's image; `.given` adds the files.
     func eachPicture(
         _ kinds: [Sample.Kind] = [.small, .given], where condition: (Subject.Coder) -> Bool = { _ in true },
         otherwise reason: String = "no coder decodes", _ body: (Subject.Coder, [UInt8]) throws(Stop) -> Void
@@ -62,12 +63,12 @@ final class Workshop {
         var done = 0
         for coder in try subject().coders where coder.decodes && condition(coder) {
             board.coder = coder.id
-            guard let sample = kinds.lazy.compactMap({ kind in self.samples(coder.id, kind).first }).first else {
-                missing = "there is no picture for \(coder.id); name one with --sample FILE"
-                continue
-            }
-            try body(coder, sample.bytes)
-            done += 1
+            let made = kinds.lazy.filter { $0 != .given }.compactMap { self.samples(coder.id, $0).first }.first
+            let given = kinds.contains(.given) ? samples(coder.id, .given) : []
+            let all = (made.map { [$0] } ?? []) + given
+            if all.isEmpty { missing = "there is no picture for \(coder.id); name one with --sample FILE" }
+            for sample in all { try body(coder, sample.bytes) }
+            done += all.count
         }
         if done == 0 { throw .skip(missing ?? reason) }
     }

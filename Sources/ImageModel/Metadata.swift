@@ -22,14 +22,18 @@ public struct MetadataBlob: Sendable, Hashable {
         self.key = key
     }
 
-    /// The kind of metadata that a text is a second form of: Exif or XMP in digits, as ImageMagick writes it, or XMP.
+    /// The kind of metadata that a text is a second form of; nil for an ordinary text.
     ///
     /// A coder hands it out as text where it is damaged, or repeats what the image has in the first form.
-    package var kindInText: Kind? {
-        guard kind == .text, let key = key?.lowercased() else { return nil }
-        return switch key {
+    package var kindInText: Kind? { kind == .text ? key.flatMap(Self.kind(ofText:)) : nil }
+
+    /// The kind of metadata that a text of this key holds: in hexadecimal digits, as ImageMagick writes it, or XMP.
+    package static func kind(ofText key: String) -> Kind? {
+        switch key.lowercased() {
         case "raw profile type exif", "raw profile type app1": .exif
         case "raw profile type xmp", "xml:com.adobe.xmp": .xmp
+        case "raw profile type icc", "raw profile type icm": .icc
+        case "raw profile type iptc", "raw profile type 8bim": .iptc
         default: nil
         }
     }

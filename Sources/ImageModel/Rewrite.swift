@@ -35,8 +35,13 @@ public struct RewriteOutcome: Sendable, Hashable {
     ///
     /// It differs from what was asked for where the format cuts at the edges of blocks only.
     public var kept: PixelRect
+    /// Whether items other than the primary one are missing in the output.
+    public var droppedItems: Bool
 
-    public init(kept: PixelRect) { self.kept = kept }
+    public init(kept: PixelRect, droppedItems: Bool = false) {
+        self.kept = kept
+        self.droppedItems = droppedItems
+    }
 }
 
 /// From or into the coder's own format.

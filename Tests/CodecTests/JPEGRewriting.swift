@@ -8,6 +8,7 @@ import Testing
 struct Rewritten {
     var bytes: [UInt8]
     var kept: PixelRect
+    var droppedItems: Bool
     var warnings: [String]
 }
 
@@ -19,7 +20,8 @@ func rewrite(
     let session = RewriteSession(
         source: ByteSource(bytes), sink: sink, limits: limits, host: try host.services())
     let outcome = try JPEGRewriter.rewrite(request, session)
-    return Rewritten(bytes: sink.written, kept: outcome.kept, warnings: host.warnings)
+    return Rewritten(
+        bytes: sink.written, kept: outcome.kept, droppedItems: outcome.droppedItems, warnings: host.warnings)
 }
 
 /// The error that a rewrite ends with; nil for none.

@@ -30,6 +30,7 @@ import Testing
         ("odd-density", ["contract.values"]), ("odd-region-cost", ["contract.values"]),
         ("odd-role", ["contract.values"]), ("odd-concurrency", ["manifest.tables"]),
         ("newer-image-flag", ["contract.values"]), ("newer-frame-flag", ["contract.values"]),
+        ("odd-blob", ["contract.values"]), ("odd-offer", ["contract.values"]), ("odd-outcome", ["abilities.rewrite"]),
         ("reserved-color", ["contract.values"]), ("reserved-frame", ["contract.values"]),
         ("keeps-refusals", ["contract.refusals"]), ("ignores-region", ["contract.region"]),
         ("other-region", ["contract.region"]), ("band-goes-on", ["contract.bands"]),
@@ -45,7 +46,9 @@ import Testing
         ("chooses-first-item", ["abilities.items"]), ("describes-first-item", ["abilities.items"]),
         ("endless-items", ["abilities.items"]), ("hides-items", ["abilities.items"]),
         ("rows-differ", ["abilities.rows"]), ("thread-in-pixels", ["abilities.parallel"]),
+        ("task-reads-source", ["abilities.parallel"]),
         ("rewrites-pixels", ["abilities.rewrite"]), ("keeps-text", ["abilities.metadata"]),
+        ("claims-dropped-items", ["abilities.rewrite"]), ("loses-text", ["abilities.metadata"]),
         ("mends-files", ["abilities.damage"]), ("loses-end", ["abilities.transcode"]),
     ]
 
@@ -95,6 +98,7 @@ import Testing
         ["-DMANIFEST_ROLES=\", \\\"region\\\"\"", "-DMORE_ROLES=CPI_CODER_REGION"],
         // Rows of an encoder, the host's threads, rewriting, transcoding.
         ["-DTAKES_ROWS"], ["-DPARALLEL"], ["-DREWRITES"], ["-DTRANSCODES"],
+        ["-DITEM_ROLE=CPI_ITEM_PRIMARY", "-DREWRITES"],
     ]
 
     @Test(arguments: legal)

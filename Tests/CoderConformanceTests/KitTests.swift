@@ -79,6 +79,20 @@ import Testing
         #expect(with["lifecycle.decode"]?.word == "passed")
     }
 
+    @Test func `tries every given file, also where the plugin encodes`() throws {
+        let folder = TemporaryDirectory()
+        let fault = "-DAFTER_ROW=if (d->width == 5 && y + 1 < d->height) row[bytes] = 0x77;"
+        let plugin = try PluginBuilder.build("faulty/none.c", flags: [fault], into: folder.path)
+        func file(_ width: UInt8) -> String {
+            folder.write(
+                Array("flt!".utf8) + [0, width, 0, 2, 3] + [UInt8](repeating: 9, count: Int(width) * 6), to: "\(width).flt")
+        }
+        let check = [plugin, "--only", "surface.guards"]
+
+        #expect(try Kit.verdicts(check)["surface.guards"]?.word == "passed")
+        #expect(try Kit.verdicts(check + ["--sample", file(4), "--sample", file(5)])["surface.guards"]?.isBad == true)
+    }
+
     @Test(arguments: ["text", "empty", "no-note", "absent"])
     func `says why a file cannot be judged`(kind: String) throws {
         let folder = TemporaryDirectory()

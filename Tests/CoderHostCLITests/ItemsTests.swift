@@ -72,6 +72,20 @@ import Testing
         #expect(try size(of: "d2.png") == Self.sizes[2])
     }
 
+    @Test func `that cannot be described fail with all, and the others are written`() throws {
+        let torn = "-DBEHIND_ITEMS=(index==2?fail(&d->base,error,CPI_REFUSED,\"torn\"):CPI_END)"
+        try PluginBuilder.build(
+            "faulty/none.c", flags: ["-DITEM_ROLE=CPI_ITEM_PRIMARY", torn], into: place.path, named: "libcoder-torn.so")
+        place.write(Array("flt!".utf8) + [0, 1, 0, 2, 3, 1, 2, 3, 4, 5, 6], to: "a.flt")
+
+        let all = try tool("convert", "--plugin-dir", ".", "a.flt", "--item", "all", "-o", "t{item}.png")
+
+        #expect(all.status == 69, "\(all.stderr)")
+        #expect(all.stderr.contains(": item 2 cannot be read: torn (1 of 3 images failed, the others are written)"), "\(all.stderr)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+        #expect(Set(names) == ["libcoder-torn.so", "a.flt", "t0.png", "t1.png"])
+    }
+
     @Test(arguments: [
         (["--item", "4", "-o", "x.png"], "there is no item 4"), (["--page", "4", "-o", "x.png"], "there is no page 4"),
         (["--item", "all", "-o", "x.png"], "--item all writes several files"),

@@ -58,7 +58,10 @@ import Testing
         #expect(xmp == ["image 1 behind the first keeps its metadata: only the first image is changed"])
 
         let left = try warnings(try tool("rewrite", file, "--strip", "all", "-o", "v.jpg", "--json"))
-        #expect(left.allSatisfy { !$0.contains("its metadata") })
+        let dropped = "the other images of the file are not in the output"
+        #expect(left.contains(dropped) && left.allSatisfy { !$0.contains("its metadata") }, "\(left)")
         #expect(try #require(try tool("info", "--items", "--json", "v.jpg").documents.first)["items"].list.count == 1)
+        let turned = try warnings(try tool("rewrite", file, "--flip", "horizontal", "--strip", "gps", "-o", "u.jpg", "--json"))
+        #expect(turned.contains(dropped) && !turned.contains(position), "\(turned)")
     }
 }

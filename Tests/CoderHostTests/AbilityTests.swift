@@ -251,6 +251,22 @@ import Testing
         #expect(report.size == PixelSize(3, 2) && report.warnings.isEmpty)
     }
 
+    @Test(arguments: policies.indices) func `refuses a rewrite that keeps other pixels than asked for`(policy: Int) throws {
+        let folder = TemporaryDirectory()
+        try PluginBuilder.build(
+            "faulty/none.c", flags: ["-DREWRITES", "-DKEPT_WIDTH(width)=((width)-1)"], into: folder.path,
+            named: "libcoder-kept.so")
+        let host = testHost(folder.path, isolation: Self.policies[policy])
+        let source = ImageSource(Array("flt!".utf8) + [0, 2, 0, 1, 3, 1, 2, 3, 4, 5, 6], name: "a.flt")
+        var options = RewriteOptions()
+        options.removed = [.comment]
+
+        #expect { try host.manager.rewrite(source, to: MemorySink(limits: .default), options) } throws: {
+            let error = $0 as? CoderError
+            return error?.code == .pluginFault && error?.message.contains("kept") == true
+        }
+    }
+
     @Test(arguments: policies.indices) func `refuses a rewrite that would lose pixels`(policy: Int) throws {
         var options = RewriteOptions()
         options.transform = .right

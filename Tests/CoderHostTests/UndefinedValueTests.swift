@@ -44,6 +44,20 @@ import Testing
         #expect(image.pixels.packed.starts(with: [255, 0, 0]))
     }
 
+    @Test(arguments: policies.indices) func `for the kind of metadata is refused by its name`(policy: Int) throws {
+        let folder = TemporaryDirectory()
+        try PluginBuilder.build(
+            "faulty/none.c", flags: ["-DBLOB_BYTES=8", "-DBLOB_KIND=99"], into: folder.path, named: "libcoder-blob.so")
+        let host = testHost(folder.path, Repository.products, isolation: Self.policies[policy])
+        let source = ImageSource(Array("flt!".utf8) + [0, 1, 0, 1, 3, 1, 2, 3], name: "a.flt")
+
+        let error = #expect(throws: CoderError.self) {
+            try host.manager.withSession(source) { session throws(CoderError) in _ = try session.metadata() }
+        }
+
+        #expect(error?.code == .pluginFault && error?.message.contains("cpi_blob.kind 99") == true, "\(error as Any)")
+    }
+
     @Test func `for the concurrency stands for one thread at a time`() throws {
         let folder = TemporaryDirectory()
         let host = try host(22, folder, 0)

@@ -73,7 +73,7 @@ import Testing
 
     @Test(
         .enabled(if: AbilityExamples.font != nil),
-        arguments: [("mosaic", ["book.mosaic", "wall.mosaic", "kitchen.xml"]), ("spectrum", ["field.spectrum"])])
+        arguments: [("mosaic", ["book.mosaic", "wall.mosaic", "wall.tiles", "kitchen.xml"]), ("spectrum", ["field.spectrum"])])
     func `shows plugins that keep the contract`(plugin: String, samples: [String]) throws {
         let examples = try AbilityExamples()
         let names = samples.flatMap { ["--sample", examples.place.file($0)] }

@@ -99,12 +99,12 @@ final class PNGMetadata {
                     return blobs
                 }
                 room -= text.bytes.count
-                if let blob = PNGRawProfile.blob(of: text.key, text.bytes) {
-                    if blob.kind == .xmp || !hasExif && !hasExifChunk {
-                        hasExif = hasExif || blob.kind == .exif
-                        blobs.append(blob)
-                        continue
-                    }
+                if let blob = PNGRawProfile.blob(of: text.key, text.bytes),
+                    blob.kind == .xmp || !hasExif && !hasExifChunk
+                {
+                    hasExif = hasExif || blob.kind == .exif
+                    blobs.append(blob)
+                    continue
                 }
                 let isXMP = chunk.kind == .iTXt && text.key == Self.xmpKeyword
                 blobs.append(MetadataBlob(isXMP ? .xmp : .text, text.bytes, key: isXMP ? nil : text.key))

@@ -5,24 +5,17 @@ internal import ImageModel
 ///
 /// - Source: ImageMagick, `coders/png.c`; ExifTool, "PNG TextualData tags".
 enum PNGRawProfile {
-    private static let prefix = "raw profile type "
     private static let exifHead = Array("Exif".utf8) + [0, 0]
     private static let xmpHead = Array("http://ns.adobe.com/xap/1.0/".utf8) + [0]
-
-    /// What stands behind the words "Raw profile type", in small letters; nil for other texts.
-    static func type(of keyword: String) -> String? {
-        let keyword = keyword.lowercased()
-        return keyword.hasPrefix(prefix) ? String(keyword.dropFirst(prefix.count)) : nil
-    }
 
     /// The Exif or XMP of a text; nil for other texts, and for one that is damaged or of another kind than its type.
     ///
     /// Viewers do not turn an image as such Exif says: its orientation becomes upright.
     static func blob(of keyword: String, _ text: [UInt8]) -> MetadataBlob? {
-        guard let type = type(of: keyword), ["exif", "app1", "xmp"].contains(type), let bytes = unpack(text) else {
-            return nil
-        }
-        if type == "xmp" {
+        guard keyword.lowercased().hasPrefix("raw profile type "), let kind = MetadataBlob.kind(ofText: keyword),
+            kind == .exif || kind == .xmp, let bytes = unpack(text)
+        else { return nil }
+        if kind == .xmp {
             return MetadataBlob(.xmp, bytes.starts(with: xmpHead) ? Array(bytes[xmpHead.count...]) : bytes)
         }
         let exif = bytes.starts(with: exifHead) ? Array(bytes[exifHead.count...]) : bytes

@@ -4,6 +4,8 @@ import CCoderPlugin
 @safe final class Encoding: Session {
     private let api: cpi_encoder_api
     private(set) var output: Output?
+    /// The first offer with a value that the header does not define, in words.
+    private(set) var oddOffer: String?
 
     init?(_ coder: Subject.Coder, _ services: Services, _ board: Board, _ shape: Shape = .current) {
         guard let encoder = coder.encoder else { return nil }
@@ -23,6 +25,7 @@ import CCoderPlugin
             unsafe api.accept(handle, UnsafePointer(facts.pointer), index, offer.pointer, error)
         }
         if !offer.isKeptTo { note(overrun: "cpi_format_offer") }
+        if answer.status == CPI_OK, oddOffer == nil { oddOffer = Values.objection(offer.value) }
         return (answer, offer.value.format)
     }
 

@@ -6,6 +6,9 @@ struct FileOutcome {
     var bytes: [UInt8]
     /// Of a rewrite: the part of the image that is in the output.
     var kept = cpi_rect()
+    var droppedItems = false
+    /// A value of the outcome that the header does not define, in words.
+    var odd: String?
 }
 
 /// The changes that a rewrite is asked for.
@@ -46,6 +49,8 @@ extension Subject {
             }
         }
         result.kept = outcome.value.kept
+        result.odd = Values.objection(outcome.value)
+        result.droppedItems = outcome.value.flags & CPI_REWRITE_DROPPED_ITEMS != 0
         return result
     }
 

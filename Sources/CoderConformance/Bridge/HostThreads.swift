@@ -1,10 +1,20 @@
 import CCoderPlugin
+import Glibc
 import Synchronization
 
 /// The threads that the kit lends to a plugin: `coderhost.parallel/1` of a host.
 enum HostThreads {
     /// How many times a plugin has used them.
     static let uses = Atomic<Int>(0)
+    /// The lent threads that run tasks now.
+    private static let busy = Mutex<Set<pthread_t>>([])
+    /// How many times a task has called what only the session thread may call.
+    static let strayCalls = Atomic<Int>(0)
+
+    /// Counts a call that only the session thread may make, where another thread makes it.
+    static func expectSessionThread() {
+        if busy.withLock({ $0.contains(pthread_self()) }) { strayCalls.add(1, ordering: .relaxed) }
+    }
 
     /// The table; NULL for every other id.
     static func table(_ id: UnsafePointer<CChar>) -> UnsafeRawPointer? {
@@ -45,11 +55,13 @@ enum HostThreads {
         let threads = unsafe max(1, min(16, Int(services.thread_hint(services.ctx))))
         let failures = Failures()
         Threads.shared(threads) { thread in
+            if thread > 0 { _ = busy.withLock { $0.insert(pthread_self()) } }
+            defer { _ = busy.withLock { $0.remove(pthread_self()) } }
             for turn in stride(from: thread, to: count, by: threads) where failures.isEmpty {
                 let index = threads == 1 ? turn : count - 1 - turn
                 let answer = unsafe services.poll(services.ctx)
                 let status = unsafe answer == CPI_CONTINUE ? task(arg, UInt32(index), UInt32(thread)) : answer
-                if status < 0 { failures.note(index, status) }
+                if status != CPI_OK { failures.note(index, status < 0 ? status : CPI_INTERNAL) }
             }
         }
         return failures.lowest.withLock { $0?.status } ?? CPI_OK

@@ -43,7 +43,8 @@ import Glibc
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> Input {
-        unsafe Unmanaged<Input>.fromOpaque(ctx!).takeUnretainedValue()
+        HostThreads.expectSessionThread()
+        return unsafe Unmanaged<Input>.fromOpaque(ctx!).takeUnretainedValue()
     }
 
     /// Lets so many bytes arrive; false when there are none left and the plugin knows.
@@ -98,7 +99,8 @@ import Glibc
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> Output {
-        unsafe Unmanaged<Output>.fromOpaque(ctx!).takeUnretainedValue()
+        HostThreads.expectSessionThread()
+        return unsafe Unmanaged<Output>.fromOpaque(ctx!).takeUnretainedValue()
     }
 
     private func write(_ start: UnsafePointer<UInt8>, _ count: UInt64) -> cpi_status {

@@ -52,6 +52,11 @@ enum AbilityChecks {
             board: workshop.board, isConfined: workshop.isConfined, loaded: plugin)
         let counts: [UInt32] = [1, 2, 3, 8]
         func judge(_ coder: Subject.Coder, _ threads: UInt32, _ what: String?) throws(Stop) {
+            if HostThreads.strayCalls.load(ordering: .relaxed) > 0 {
+                throw .fault(
+                    "\(coder.id), with \(threads) threads of the host: a task calls the source or the sink",
+                    .sessionThread, try: "read before the tasks start, and write after they have ended")
+            }
             guard let what else { return }
             throw .fault(
                 "\(coder.id), with \(threads) threads of the host instead of 1: \(what)", .parallel,
@@ -114,6 +119,7 @@ enum AbilityChecks {
                         "\(coder.id), \(name): the output decodes to other pixels (\(place))", .rewritePixels,
                         try: "copy what the pixels are made of")
                 }
+                try judgeItems(workshop, coder, (file, result), name)
                 let again = try rewritten(workshop, coder, file, change, name)
                 if again?.bytes != result.bytes {
                     throw .fault(
@@ -121,6 +127,27 @@ enum AbilityChecks {
                         try: "look for memory that is not set")
                 }
             }
+        }
+    }
+
+    /// Compares the items with those of the source, and the flag with what is missing.
+    private static func judgeItems(
+        _ workshop: Workshop, _ coder: Subject.Coder, _ files: (before: [UInt8], after: FileOutcome), _ name: String
+    ) throws(Stop) {
+        guard coder.decodes, coder.listsItems else { return }
+        let before = try ItemChecks.pixels(workshop, coder, files.before)
+        let after = try ItemChecks.pixels(workshop, coder, files.after.bytes)
+        if before.count > 1, (after.count < before.count) != files.after.droppedItems {
+            throw .fault(
+                "\(coder.id), \(name): the file has \(before.count) items, the output \(after.count)", .rewriteItems,
+                try: files.after.droppedItems ? "clear CPI_REWRITE_DROPPED_ITEMS" : "set CPI_REWRITE_DROPPED_ITEMS")
+        }
+        if files.after.droppedItems { return }
+        for (index, pair) in zip(before, after).enumerated() {
+            guard let place = Difference.first([pair.0], [pair.1]) else { continue }
+            throw .fault(
+                "\(coder.id), \(name): item \(index) decodes to other pixels (\(place))", .rewritePixels,
+                try: "copy the other items as they are")
         }
     }
 
@@ -132,15 +159,17 @@ enum AbilityChecks {
             var (file, blobs) = (file, before.blobs)
             // A decoder need not hand out the other kinds.
             let shown = workshop.manifest(of: coder.id)?.carries ?? []
-            func judge(_ name: String, _ found: [Blob], _ kind: UInt32, _ added: Blob?) throws(Stop) {
-                if let left = found.first(where: { $0.kind == kind && $0.bytes != added?.bytes }), added == nil {
+            func judge(_ name: String, _ found: [Blob], _ kind: UInt32?, _ added: Blob?) throws(Stop) {
+                if let kind, let left = found.first(where: { $0.kind == kind && $0.bytes != added?.bytes }), added == nil {
                     throw .fault(
                         "\(coder.id), \(name): \(left.bytes.count) bytes of \(Specimen.name(kind)) are still there",
                         .rewriteRemove, try: "leave out every blob of the kinds in `remove`")
                 }
-                if let added, shown.contains(Specimen.name(kind)), !found.contains(where: { $0.kind == kind && $0.bytes == added.bytes }) {
+                if let added, shown.contains(Specimen.name(added.kind)),
+                    !found.contains(where: { $0.kind == added.kind && $0.bytes == added.bytes })
+                {
                     throw .fault(
-                        "\(coder.id), \(name): the new \(Specimen.name(kind)) is not in the output", .rewriteAnswer,
+                        "\(coder.id), \(name): the new \(Specimen.name(added.kind)) is not in the output", .rewriteAnswer,
                         try: "answer CPI_REFUSED for metadata that the format cannot hold")
                 }
                 for blob in blobs where blob.kind != kind && !found.contains(blob) {
@@ -155,6 +184,10 @@ enum AbilityChecks {
                 let found = try metadata(workshop, coder, result.bytes, name)
                 try judge(name, found, blob.kind, blob)
                 (file, blobs) = (result.bytes, found)
+            }
+            for (name, flags) in [("without a change", 0), ("optimized", CPI_REWRITE_OPTIMIZE)] {
+                guard let result = try rewritten(workshop, coder, file, FileChange(flags: flags), name) else { continue }
+                try judge(name, try metadata(workshop, coder, result.bytes, name), nil, nil)
             }
             for kind in Set(blobs.map(\.kind)).sorted() {
                 let name = "without \(Specimen.name(kind))"
@@ -293,6 +326,9 @@ enum AbilityChecks {
         if result.answer.status == CPI_REFUSED { return nil }
         if result.answer.status != CPI_OK {
             throw .fault("\(coder.id), \(name): \(result.answer.text)", .rewriteAnswer, try: "see what it refuses")
+        }
+        if let odd = result.odd {
+            throw .fault("\(coder.id), \(name): \(odd)", .newValues, try: "use values of the header, and zero elsewhere")
         }
         return result
     }

@@ -43,34 +43,42 @@ enum ContractChecks {
     }
 
     static let values = Check(
-        "contract.values", "facts of images, frames and items hold only defined values, and reserved words are zero",
+        "contract.values", "images, frames, items and offers hold only defined values, and reserved words are zero",
         needs: needs
     ) { workshop throws(Stop) in
-        try workshop.eachPicture([.animation, .given, .small]) { coder, bytes throws(Stop) in
-            func judge(_ objection: String?) throws(Stop) {
-                guard let objection else { return }
-                throw .fault("\(coder.id): \(objection)", .newValues, try: "use values of the header, and zero elsewhere")
+        func judge(_ coder: Subject.Coder, _ objection: String?) throws(Stop) {
+            guard let objection else { return }
+            throw .fault("\(coder.id): \(objection)", .newValues, try: "use values of the header, and zero elsewhere")
+        }
+        try SurfaceChecks.optional(true) { () throws(Stop) in
+            try workshop.eachEncoder { coder throws(Stop) in
+                var setup = EncodeSetup()
+                setup.options = workshop.quickOptions(coder.id)
+                let pictures = workshop.pictures(coder, width: 16, height: 16)
+                try judge(coder, try workshop.encode(coder, pictures, setup).oddOffer)
             }
+        }
+        try workshop.eachPicture([.animation, .given, .small]) { coder, bytes throws(Stop) in
             var setup = DecodeSetup()
             setup.isThorough = true
             let outcome = try workshop.decode(coder, bytes, setup) { session throws(Stop) in
                 for index in 0..<UInt32(40) {
                     let (answer, offer) = session.offer(index)
                     if answer.status != CPI_OK { break }
-                    try judge(Values.objection(offer))
+                    try judge(coder, Values.objection(offer))
                 }
                 var primaries = 0
                 for index in 0..<UInt32(100) {
                     guard let (answer, item, info) = session.item(index), answer.status == CPI_OK else { break }
-                    try judge(Values.objection(item, number: index) ?? Values.objection(info))
+                    try judge(coder, Values.objection(item, number: index) ?? Values.objection(info))
                     primaries += item.role == CPI_ITEM_PRIMARY ? 1 : 0
-                    if primaries > 1 { try judge("item \(index) is a second CPI_ITEM_PRIMARY") }
+                    if primaries > 1 { try judge(coder, "item \(index) is a second CPI_ITEM_PRIMARY") }
                 }
             }
-            try judge(outcome.info.flatMap(Values.objection))
-            for frame in outcome.frames { try judge(Values.objection(frame.info)) }
+            try judge(coder, outcome.info.flatMap(Values.objection))
+            for frame in outcome.frames { try judge(coder, Values.objection(frame.info)) }
             for blob in outcome.blobs where !(CPI_BLOB_EXIF...CPI_BLOB_RAW).contains(blob.kind) {
-                try judge("cpi_blob.kind is \(blob.kind)")
+                try judge(coder, "cpi_blob.kind is \(blob.kind)")
             }
         }
     }

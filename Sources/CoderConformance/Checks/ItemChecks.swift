@@ -32,6 +32,23 @@ enum ItemChecks {
         if judged == 0 { throw .skip("there is no image with CPI_IMAGE_ITEMS; name one with --sample FILE") }
     }
 
+    /// The pixels of every item that a coder lists in a file; none for an item that it does not decode.
+    static func pixels(_ workshop: Workshop, _ coder: Subject.Coder, _ bytes: [UInt8]) throws(Stop) -> [[UInt8]] {
+        var result: [[UInt8]] = []
+        guard let header = try workshop.decode(coder, bytes).info, header.flags & CPI_IMAGE_ITEMS != 0 else { return [] }
+        _ = try workshop.decode(coder, bytes) { session throws(Stop) in
+            let run = ItemRun(coder: coder, session: session, header: header)
+            for (index, entry) in try run.listed().enumerated() {
+                guard let entry, index < mostDecoded, !run.hasFailed else {
+                    result.append([])
+                    continue
+                }
+                result.append(try run.pixels(entry) ?? [])
+            }
+        }
+        return result
+    }
+
     private static func judge(_ run: ItemRun, _ first: DecodedFrame?) throws(Stop) {
         let items = try run.listed()
         let primaries = items.compactMap(\.self).filter { $0.item.role == CPI_ITEM_PRIMARY }
@@ -119,8 +136,9 @@ private final class ItemRun {
     private func judge(end: UInt32) throws(Stop) {
         try judge(far: end)
         try judge(far: .max - 1)
-        guard let (answer, count) = session.itemCount(), answer.status == CPI_OK, count != end else { return }
-        throw fault("count says \(count) items, describe \(end)", .itemCount, "count in one place")
+        guard let (answer, count) = session.itemCount(), answer.status != CPI_REFUSED else { return }
+        if answer.status != CPI_OK { throw fault("count: \(answer.text)", .itemCount, "answer CPI_OK or CPI_REFUSED") }
+        if count != end { throw fault("count says \(count) items, describe \(end)", .itemCount, "count in one place") }
     }
 
     /// Behind the last item there is nothing, however far behind.

@@ -98,7 +98,7 @@ final class ImportedDecoder: FrameDecoder {
                 context.warn("the metadata after the first \(MetadataBudget.maxCount) pieces is left out")
                 break
             }
-            guard let kind = MetadataBlob.Kind(rawValue: blob.kind) else { continue }
+            guard let kind = MetadataBlob.Kind(rawValue: blob.kind) else { throw .undefined("cpi_blob.kind", blob.kind) }
             if let reason = budget.refusal(of: "\(kind)", bytes: blob.length, keyBytes: blob.keyLength) {
                 context.warn(reason)
                 continue

@@ -32,7 +32,7 @@ struct ImportedRewriter {
             try port.rewrite(request, sink, &raw, &error)
         }
         try raw.requireUnderstood()
-        return RewriteOutcome(kept: PixelRect(raw.kept))
+        return RewriteOutcome(kept: PixelRect(raw.kept), droppedItems: raw.flags & CPI_REWRITE_DROPPED_ITEMS != 0)
     }
 
     func transcode(

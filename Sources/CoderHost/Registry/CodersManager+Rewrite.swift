@@ -15,7 +15,7 @@ extension CodersManager {
                 // Of metadata that cannot be read, no part can be removed.
                 unread: options.removed.contains { $0.kind == nil } ? session.context.warnings : [],
                 // The last of all: it selects other images.
-                warnings: try session.warningsOfKeptMetadata(options)
+                ofItems: try session.warningsOfKeptMetadata(options)
             )
         }
         let able = order(for: facts.format).filter { $0.descriptor.roles.contains(.rewrite) }
@@ -27,11 +27,12 @@ extension CodersManager {
         }
         let context = SessionContext(limits: limits, usualThreads: configuration.threadsPerImage)
         let plan = RewritePlan(options, facts.info, facts.metadata)
-        for warning in plan.warnings + facts.unread + facts.warnings { context.warn(warning) }
+        for warning in plan.warnings + facts.unread { context.warn(warning) }
         do throws(CoderError) {
             let witness = OutputWitness(sink, of: candidate.descriptor)
             let outcome = try candidate.coder.rewrite(source, to: witness, plan.request, context)
             try plan.examine(outcome, context)
+            for warning in outcome.droppedItems ? [Self.droppedItems] : facts.ofItems { context.warn(warning) }
             try witness.examine { recognizes($0, as: facts.format) }
             return RewriteReport(
                 format: facts.format, coder: candidate.descriptor.id,
@@ -41,6 +42,8 @@ extension CodersManager {
             throw error.naming(encoder: candidate.descriptor.id)
         }
     }
+
+    private static let droppedItems = "the other images of the file are not in the output"
 }
 
 /// What a plugin is asked for, so that the wishes of the caller come true.
@@ -130,7 +133,8 @@ struct RewritePlan {
     private mutating func warnOfTexts(_ metadata: [MetadataBlob]) {
         if request.removed.contains(.text) { return }
         let edited = request.removed.union(request.replaced.map(\.kind))
-        for blob in metadata where blob.kindInText.map({ !edited.contains($0) }) ?? false {
+        for blob in metadata {
+            guard let kind = blob.kindInText, kind == .exif || kind == .xmp, !edited.contains(kind) else { continue }
             warnings.append(
                 "the text \"\(blob.key ?? "")\" is kept and may hold a position: --strip comment removes it")
         }
@@ -147,6 +151,10 @@ struct RewritePlan {
             throw CoderError(.pluginFault, "the plugin kept \(kept) of an image of \(info.size) pixels")
         }
         if kept == wanted { return }
+        // Only a crop or turn along blocks may keep other pixels, and --perfect forbids that.
+        guard request.crop != nil || request.transform != .up, !request.isPerfect else {
+            throw CoderError(.pluginFault, "the plugin kept \(kept) instead of \(wanted)")
+        }
         if kept.contains(wanted) {
             context.warn("the crop begins at the edge of a block: \(kept) is kept instead of \(wanted)")
         } else {

@@ -77,7 +77,8 @@ extension DecodeSession {
         let unreadable = others.filter { $0.facts == nil }
         guard let first = unreadable.first, case .failure(let error) = first.item else { return }
         let more = unreadable.count > 1 ? ", and \(unreadable.count - 1) more" : ""
-        context.warn("item \(first.index) cannot be read (\(error.message))\(more)")
+        let reason = error.code == .refused ? error.message : "item \(first.index) cannot be read (\(error.message))"
+        context.warn("\(reason)\(more)")
     }
 
     // MARK: Thumbnails

@@ -9,9 +9,7 @@ extension DecodeSession {
     /// The host edits these in the Exif and XMP of the first image. Of whole kinds of metadata the coder takes care.
     func warningsOfKeptMetadata(_ options: RewriteOptions) throws(CoderError) -> [String] {
         let parts = options.removed.filter { $0.kind == nil }
-        // A rewrite that moves pixels or removes what has no kind drops the images behind the first.
-        let dropsImages = options.transform != .up || options.crop != nil || options.removed.contains(.other)
-        guard info.hasItems, !parts.isEmpty, !dropsImages else { return [] }
+        guard info.hasItems, !parts.isEmpty else { return [] }
         var warnings: [String] = []
         let others = try items().dropFirst()
         for other in others.prefix(Self.maxExaminedItems) {

@@ -21,7 +21,7 @@ enum BenchCommand: Command {
                 help: "of info,decode,thumbnail,convert,encode these (default: info,decode,thumbnail)"),
             OptionSpecification(
                 "--runs", value: "N", help: "how often each is measured, after one run to warm up (default: 5)"),
-            OptionSpecification("--threads", value: "N", help: "threads for one picture (default: 1)"),
+            OptionSpecification("--threads", value: "N", help: "threads for one image (default: 1)"),
             OptionSpecification(
                 "--against", value: "PROGRAMS", help: "of vips,pillow,magick these, where installed (default: none)"),
             OptionSpecification(

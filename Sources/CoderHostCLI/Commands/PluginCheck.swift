@@ -19,7 +19,8 @@ enum PluginCheckVerb: PluginVerb {
         OptionSpecification("--list", help: "print the groups and checks"),
         OptionSpecification("--only-failed", help: "print what failed and nothing else"),
         OptionSpecification(
-            "--sample", value: "FILE", help: "a picture to try (may be repeated; default: what its encoder writes)"),
+            "--sample", value: "FILE",
+            help: "an image to try beside those that its encoder writes (may be repeated; default: none)"),
         OptionSpecification("--junit", help: "print JUnit XML"),
         OptionSpecification(
             "--effort", value: "WORD", help: "quick, or full: thousands of cuts and flipped bits (default: quick)"),

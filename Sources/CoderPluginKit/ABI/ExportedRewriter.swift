@@ -15,6 +15,7 @@ enum ExportedRewriter {
                     let result = unsafe try type.rewrite(RewriteRequest(request), session)
                     if let failure = session.source.failure { throw failure }
                     var raw = cpi_rewrite_outcome()
+                    raw.flags = result.droppedItems ? CPI_REWRITE_DROPPED_ITEMS : 0
                     raw.kept = try result.kept.raw()
                     unsafe try copyOut(raw, to: outcome)
                 }

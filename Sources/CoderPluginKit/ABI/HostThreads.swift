@@ -28,7 +28,7 @@ extension HostServices {
     /// - Parameter body: takes the index and the number of its thread, for scratch memory of its own.
     /// - Throws: the error of the lowest index that failed; `.cancelled` and `.deadlineExceeded`.
     /// - Concurrency: `body` runs on several threads and writes to memory of its own for each index or thread. Only the
-    ///   calling thread may read a source: read the bytes before.
+    ///   calling thread may read a source: read the bytes before, or take ``ArrivedBytes``.
     ///
     /// The corresponding C function is `cpi_parallel_api.run`.
     public func concurrently(

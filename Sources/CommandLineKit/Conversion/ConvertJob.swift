@@ -195,7 +195,9 @@ package final class ConvertJob: Sendable {
         if let failure {
             var error = failure.error
             let others = failed < items.count ? ", the others are written" : ""
-            error.message = "item \(failure.item): \(error.message) (\(failed) of \(items.count) images failed\(others))"
+            let name = "item \(failure.item)"
+            let label = error.message.hasPrefix(name + " ") ? "" : name + ": "
+            error.message = "\(label)\(error.message) (\(failed) of \(items.count) images failed\(others))"
             throw error
         }
         guard let first else { throw .invalidArgument("no item is to be written") }

@@ -35,8 +35,10 @@ package enum ItemChoice {
     /// - Throws: `.invalidArgument` for a page that does not exist.
     func numbers(in session: DecodeSession) throws(CoderError) -> [Int] {
         if case .one(let number) = self { return [number] }
+        // A damaged item has no role: with `all` it counts as an image that fails.
+        let isAll = if case .all = self { true } else { false }
         let pages = try session.items().filter { item in
-            item.facts.map { [.primary, .page, .alternative].contains($0.role) } ?? false
+            item.facts.map { [.primary, .page, .alternative].contains($0.role) } ?? isAll
         }.map(\.index)
         guard case .page(let page) = self else { return pages }
         guard page <= pages.count else {

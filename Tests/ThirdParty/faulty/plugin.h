@@ -27,9 +27,29 @@
 #else
 #define HAS_ITEMS 0
 #endif
-#ifdef REWRITES
+#if defined REWRITES && defined ITEM_ROLE
+#undef MANIFEST_ROLES
+#undef MORE_ROLES
+#define MANIFEST_ROLES ", \"items\", \"rewrite\""
+#define MORE_ROLES     (CPI_CODER_ITEMS | CPI_CODER_REWRITE)
+#elif defined REWRITES
 #define MANIFEST_ROLES ", \"rewrite\""
 #define MORE_ROLES     CPI_CODER_REWRITE
+#endif
+#ifndef OUTCOME_FLAGS
+#define OUTCOME_FLAGS 0
+#endif
+#ifndef KEPT_WIDTH
+#define KEPT_WIDTH(width) (width)
+#endif
+#ifndef OFFER_FLAGS /* of the formats that the encoder accepts */
+#define OFFER_FLAGS 0
+#endif
+#ifndef BLOB_KIND
+#define BLOB_KIND CPI_BLOB_RAW
+#endif
+#ifndef COPIES_TEXT
+#define COPIES_TEXT 1
 #endif
 #ifdef TRANSCODES
 #define MANIFEST_ROLES ", \"transcode\"], \"transcodes\": [\"pam\""
@@ -474,7 +494,10 @@ static cpi_status hand_out(cpi_decoder *d, uint32_t index, cpi_blob *blob, cpi_e
     static const uint8_t text[BLOB_BYTES];
     cpi_status status = enter(&d->base, HEADER | FRAME | DECODED, error);
     if (status != CPI_OK || index > 0) return status != CPI_OK ? status : CPI_END;
-    const cpi_blob mine = {.size = sizeof mine, .kind = CPI_BLOB_RAW, .bytes = text, .length = sizeof text};
+    if (BLOB_KIND != CPI_BLOB_RAW && d->base.limits.max_metadata_bytes && sizeof text > d->base.limits.max_metadata_bytes)
+        return fail_limit(&d->base, error, CPI_LIMIT, "too much metadata", CPI_LIMIT_METADATA_BYTES,
+                          d->base.limits.max_metadata_bytes, sizeof text);
+    const cpi_blob mine = {.size = sizeof mine, .kind = BLOB_KIND, .bytes = text, .length = sizeof text};
     copy_struct(blob, &mine);
     return CPI_OK;
 }
@@ -556,7 +579,8 @@ static cpi_status accept_format(cpi_encoder *e, const cpi_image_info *info, uint
     if (status != CPI_OK) return status;
     if (index > 0) return CPI_END;
     const int alpha = (info->flags & CPI_IMAGE_HAS_ALPHA) != 0;
-    const cpi_format_offer mine = {.size = sizeof mine, .format = alpha ? rgba : rgb, .row_align = 1};
+    const cpi_format_offer mine = {.size = sizeof mine, .flags = OFFER_FLAGS, .format = alpha ? rgba : rgb,
+                                  .row_align = 1};
     copy_struct(offer, &mine);
     return CPI_OK;
 }
@@ -695,7 +719,8 @@ static cpi_status rewrite(const cpi_coder *coder, const cpi_services *services, 
     }
     uint64_t end = HEADER_BYTES + (uint64_t)width * height * b[8];
     if (end > source->length) { WHEN_CUT }
-    const cpi_rewrite_outcome mine = {.size = sizeof mine, .kept = {0, 0, width, height}};
+    const cpi_rewrite_outcome mine = {.size = sizeof mine, .flags = OUTCOME_FLAGS,
+                                      .kept = {0, 0, KEPT_WIDTH(width), height}};
     copy_struct(outcome, &mine);
     cpi_status status = copy(services, source, 0, end < source->length ? end : source->length, rewritten, sink, error);
     for (uint64_t i = source->length; status == CPI_OK && i < end; i++) status = sink->write(sink->ctx, b, 1);
@@ -704,7 +729,7 @@ static cpi_status rewrite(const cpi_coder *coder, const cpi_services *services, 
         if ((status = sink->write(sink->ctx, blob->bytes, blob->length)) != CPI_OK)
             return fail(NULL, error, status, "the output cannot be written");
     }
-    const int drops = (REMOVES_TEXT && request->remove & CPI_REWRITE_KIND(CPI_BLOB_TEXT)) || request->blob_count > 0;
+    const int drops = !COPIES_TEXT || (REMOVES_TEXT && request->remove & CPI_REWRITE_KIND(CPI_BLOB_TEXT)) || request->blob_count > 0;
     return status != CPI_OK || drops ? status : copy(services, source, end, source->length, same, sink, error);
 }
 

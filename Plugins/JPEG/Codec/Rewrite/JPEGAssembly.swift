@@ -27,24 +27,22 @@ struct JPEGAssembly {
     let source: JPEGSource
     let session: RewriteSession
 
-    /// Writes the file.
-    func write(_ body: Body) throws(CoderError) {
+    /// Writes the file; answers whether the images behind the first are missing in it.
+    func write(_ body: Body) throws(CoderError) -> Bool {
         let whole = survey.end..<source.count
         var index = Index.stays
         var behind = [whole]
         var isDamaged = false
+        let found = try survey.multiPicture.flatMap(album)
         if edit.removesRest {
             warn(of: behind, "are dropped: the request removes what has no kind of its own")
             behind = []
         } else if let segment = survey.multiPicture {
-            let found = try album(segment)
             index = try plan(segment, found, body)
             if index.goes {
                 let reason = turns ? "it shows the image before the change" : "its offsets cannot be kept right"
                 session.host.warn("the index of further images is dropped: \(found == nil ? "it is damaged" : reason)")
-                let images = found?.images.map(\.bytes) ?? []
-                warn(of: images, "are dropped together with the index that names them")
-                behind = Self.parts(of: whole, without: images)
+                behind = Self.parts(of: whole, without: found?.images.map(\.bytes) ?? [])
             }
             if let found, !index.goes { try warnOfMetadata(in: found.images) }
             isDamaged = found == nil
@@ -53,6 +51,7 @@ struct JPEGAssembly {
         var output = JPEGOutput(session.sink, session.host)
         try write(body, index, to: &output)
         for range in behind { try output.copy(range, of: source) }
+        return (edit.removesRest || index.goes) && found?.images.isEmpty == false
     }
 
     /// An index and the images that it names.

@@ -19,8 +19,7 @@ public enum JPEGRewriter: ImageRewriter {
         if !turns, !request.optimizes {
             let edit = try JPEGEdit(request, survey, cut: nil, source, session)
             let assembly = JPEGAssembly(survey: survey, edit: edit, turns: false, source: source, session: session)
-            try assembly.write(.source)
-            return RewriteOutcome(kept: whole)
+            return RewriteOutcome(kept: whole, droppedItems: try assembly.write(.source))
         }
 
         let transcoder = try begin(survey, session)
@@ -28,17 +27,18 @@ public enum JPEGRewriter: ImageRewriter {
         let edit = try JPEGEdit(request, survey, cut: turns ? cut : nil, source, session)
         let reserved = try read(transcoder, cut, session)
         let assembly = JPEGAssembly(survey: survey, edit: edit, turns: turns, source: source, session: session)
+        let droppedItems: Bool
         if request.optimizes {
             // A turned image has to be written anew, whatever its size comes to.
             let limit = turns ? Int.max : survey.end - JPEGBody.head - survey.metadataBytes
             let body = try smallest(transcoder, below: limit, session)
-            try assembly.write(body.map { .new($0) } ?? .source)
+            droppedItems = try assembly.write(body.map { .new($0) } ?? .source)
             body?.release()
         } else {
-            try assembly.write(.compressing(transcoder))
+            droppedItems = try assembly.write(.compressing(transcoder))
         }
         try session.host.reserve(bytes: -reserved)
-        return RewriteOutcome(kept: cut.kept)
+        return RewriteOutcome(kept: cut.kept, droppedItems: droppedItems)
     }
 
     /// A transcoder that has read a header within the limits.

@@ -18,9 +18,6 @@ struct PNGMeaning: Equatable {
 
     /// Bytes of the longest keyword (PNG 3rd edition, 11.3.3.1).
     private static let longestKeyword = 79
-    private static let rawKinds: [String: MetadataBlob.Kind] = [
-        "exif": .exif, "app1": .exif, "xmp": .xmp, "icc": .icc, "icm": .icc, "iptc": .iptc, "8bim": .iptc,
-    ]
 
     /// Reads the name and the keyword; the whole chunk must be there.
     init(of chunk: PNGChunk, in source: ByteSource) {
@@ -49,9 +46,8 @@ struct PNGMeaning: Equatable {
     }
 
     private static func kinds(of keyword: String, isInternational: Bool) -> Set<MetadataBlob.Kind> {
-        if keyword == PNGMetadata.xmpKeyword { return isInternational ? [.xmp] : [.xmp, .text] }
-        guard let type = PNGRawProfile.type(of: keyword), let kind = rawKinds[type] else { return [.text] }
-        return [kind, .text]
+        if keyword == PNGMetadata.xmpKeyword, isInternational { return [.xmp] }
+        return Set([.text, MetadataBlob.kind(ofText: keyword) ?? .text])
     }
 
     /// Whether a blob takes the place of the chunk.

@@ -14,7 +14,7 @@ CPI_ASSUME_NONNULL_BEGIN
 #define CPI_EXT_PARALLEL_TAG ((uint64_t)0xe3d0cd8de04e6711)
 
 /* One piece of work. `thread` is below services->thread_hint(): an index for scratch memory that no two running tasks
-   share. A negative status keeps further tasks from starting. */
+   share. Returns CPI_OK, or a negative status, which keeps further tasks from starting. */
 typedef cpi_status (*cpi_task)(void *CPI_NULLABLE arg, uint32_t index, uint32_t thread);
 
 typedef struct cpi_parallel_api {
@@ -22,8 +22,8 @@ typedef struct cpi_parallel_api {
 
     /* Runs task(arg, 0 ... count - 1), each once, in any order and at the same time, the calling thread among them;
        returns when all that began have returned. CPI_OK, the negative status of the lowest index that failed, or
-       CPI_CANCELLED or CPI_DEADLINE, for which it polls before each task. Tasks do not call run. Output must not depend
-       on the number of threads. [plugin - inside a call of a session - session thread, blocks] */
+       CPI_CANCELLED or CPI_DEADLINE, for which it polls before each task. Tasks call neither run nor a source or sink.
+       Output must not depend on the number of threads. [plugin - in a call of a session - session thread, blocks] */
     cpi_status (*run)(const cpi_services *services, uint32_t count, cpi_task task, void *CPI_NULLABLE arg);
 } cpi_parallel_api;
 

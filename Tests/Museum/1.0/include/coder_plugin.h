@@ -14,7 +14,7 @@
  *    appended. Plain values without a size are frozen for the life of a major version; their comments say so.
  *  - New values. Each side knows the other's minor and sends no value, flag, status or table that is newer. A pixel
  *    format that the host does not know is passed over for the next offer. Every other value without a definition is a
- *    fault of the plugin, which the host reports with the name of the field.
+ *    fault of the plugin, which the host reports with the name of the field; only an unknown concurrency is served.
  *  - Must-understand bits. An unknown flag in the upper half of a flags word, and a reserved word that is not zero,
  *    must be understood; unknown flags in the lower half are hints to ignore. The host checks every struct of a plugin
  *    against this rule and refuses it as made for a newer host. A plugin needs no such checks: the host sends it

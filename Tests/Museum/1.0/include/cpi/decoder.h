@@ -59,9 +59,9 @@ typedef struct cpi_decode_request {
     uint32_t           flags;   /* CPI_DECODE_...                                                                  */
     const cpi_surface *surface; /* the target; its size is that of `region`, else of `scaled`, else of the frame   */
     cpi_rect           region;  /* part of the frame, in pixels of the scaled frame; all zero = the whole frame.
-                                   Any rectangle inside the frame with CPI_CODER_REGION. Bands with
-                                   CPI_IMAGE_ROWS: whole rows, each band begins where the last one ended, the
-                                   first one at row 0; a band at row 0 starts anew                                 */
+                                   Any rectangle inside the frame with CPI_CODER_REGION; its pixels are those of
+                                   the whole. Bands with CPI_IMAGE_ROWS: whole rows, each band begins where the last
+                                   one ended, the first one at row 0; a band at row 0 starts anew                  */
     uint32_t           scaled_width;  /* as answered by scaled_size; 0 = full size                                 */
     uint32_t           scaled_height;
 } cpi_decode_request;
@@ -114,8 +114,9 @@ typedef struct cpi_decoder_api {
 
     /* Decodes the current frame into request->surface, which has an offered format. CPI_OK: complete. CPI_PARTIAL: a
        part is there (see dirty) and the rest needs input. CPI_NEED_INPUT: nothing new yet. Called again after these
-       two it continues with the same surface. CPI_REFUSED: not this region or scaled size; the host decodes the whole
-       frame and crops. [host - frame, decoded - session thread, may block] */
+       two it continues with the same surface and region. CPI_REFUSED: not this region or scaled size; the host decodes
+       the whole frame and crops. A region outside the frame: CPI_REFUSED or CPI_INVALID_ARGUMENT. With CPI_TRUNCATED
+       the rows that are written stay usable. [host - frame, decoded - session thread, may block] */
     cpi_status (*decode)(cpi_decoder *decoder, const cpi_decode_request *request, cpi_error *error);
 
     /* Reports which part of the surface the last decode changed. NULL: all of it.

@@ -3,8 +3,8 @@
  *
  * Every table begins with a cpi_table that identifies it. The reader refuses a table whose tag is not the hash of the
  * id it asked for, so a plugin that returns the same pointer for every id is detected at once. A table may be shorter
- * than the reader's: the missing functions are NULL. A draft has its final id from the start; only the revision ever
- * grows.
+ * than the reader's: the missing functions are NULL, and a table without one that is not CPI_NULLABLE does not count.
+ * Functions are only appended to a table; any other change gets the next revision.
  *
  *   id                              looked up with         table                      header
  *   "coderhost.items/1"             cpi_decoder_api.get    cpi_items_api              items.h

@@ -37,7 +37,7 @@ typedef struct cpi_frame_info {
     uint32_t     index;    /* from 0                                                                               */
     uint32_t     blend;    /* CPI_BLEND_...                                                                        */
     uint32_t     disposal; /* CPI_DISPOSAL_...                                                                     */
-    cpi_rect     rect;     /* on the canvas; may be empty; may reach over its edges only where the format allows it */
+    cpi_rect     rect;     /* on the canvas; may be empty; may reach over its edges where the format allows it */
     cpi_rational duration; /* seconds, exactly as stored                                                           */
     uint32_t     reserved; /* must be zero                                                                         */
 } cpi_frame_info;

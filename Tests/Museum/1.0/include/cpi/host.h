@@ -54,8 +54,8 @@ typedef struct cpi_services {
        it; return CPI_LIMIT to the host. [plugin - open to close - as allocate] */
     cpi_status (*budget)(void *CPI_NULLABLE ctx, int64_t delta);
 
-    /* Asks whether to continue. Call it at least every 10 ms of work, or every 64 rows. CPI_CONTINUE, CPI_CANCELLED or
-       CPI_DEADLINE. [plugin - open to close - any thread] */
+    /* Asks whether to continue. Call it every 10 ms of work or every 64 rows, whichever comes first. CPI_CONTINUE,
+       CPI_CANCELLED or CPI_DEADLINE. [plugin - open to close - any thread] */
     cpi_status (*poll)(void *CPI_NULLABLE ctx);
 
     /* Hands over one line of text; CPI_LOG_WARNING becomes a warning of the result.

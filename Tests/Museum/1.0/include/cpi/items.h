@@ -12,7 +12,7 @@
 #include "extension.h"
 CPI_ASSUME_NONNULL_BEGIN
 
-#define CPI_ITEM_PRIMARY     ((uint32_t)1)  /* the image of read_header; exactly one                                  */
+#define CPI_ITEM_PRIMARY     ((uint32_t)1)  /* the image of read_header; exactly one, of any number                   */
 #define CPI_ITEM_PAGE        ((uint32_t)2)  /* an image of its own: a page, or a further image of a collection        */
 #define CPI_ITEM_ALTERNATIVE ((uint32_t)3)  /* the same content otherwise: another size of an icon, another encoding  */
 #define CPI_ITEM_LEVEL       ((uint32_t)4)  /* a smaller level of a pyramid; scaled_size of the item `of` uses it     */
@@ -26,7 +26,7 @@ typedef struct cpi_item {
     uint32_t                 size;
     uint32_t                 flags;    /* none defined                                                         */
     uint32_t                 role;     /* CPI_ITEM_...                                                         */
-    uint32_t                 of;       /* number of the item that this one belongs to, or CPI_ITEM_NONE        */
+    uint32_t                 of;       /* number of the item that this one belongs to, or CPI_ITEM_NONE; 0 is item 0 */
     uint32_t                 group;    /* items of one group belong together (a burst, a stereo pair); 0 = none */
     uint32_t                 reserved; /* must be zero                                                         */
     const char *CPI_NULLABLE name;     /* as the file names it                                                 */

@@ -3,8 +3,8 @@
  *
  * The manifest is one UTF-8 JSON object, at most 64 KiB, in an ELF note (owner "CoderHost", type 0x43504931, section
  * .note.coderhost). The host reads it from the file with a few small reads. There is exactly one in a file, and what
- * the running plugin reports must equal it. NUL bytes behind the object belong to the note and not to the text; the
- * macro below counts the one of its literal, because a note's size has to reach into the last four bytes of its struct.
+ * the running plugin reports must equal it. Trailing NUL bytes are padding, not text. The macro counts one of them, so
+ * that the note reaches the end of its struct, which is aligned to 4 bytes.
  *
  * The keys are described in the documentation, article "The manifest". The shortest useful one:
  *

@@ -19,7 +19,7 @@ CPI_ASSUME_NONNULL_BEGIN
 #define CPI_OPTION_BYTES  ((uint32_t)5)  /* bytes, length                                     */
 #define CPI_OPTION_ENUM   ((uint32_t)6)  /* bytes, length: one of the schema's names          */
 
-/* A coder that does not know the key ignores it; without this bit it returns CPI_INVALID_ARGUMENT. */
+/* With this bit a coder ignores a key that it does not know; without it, it returns CPI_INVALID_ARGUMENT. */
 #define CPI_OPTION_HINT ((uint32_t)0x01)
 
 typedef struct cpi_option {

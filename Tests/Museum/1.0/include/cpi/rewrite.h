@@ -1,8 +1,8 @@
 /*
  * rewrite.h - file to file without decoding pixels: rewrites inside one format, transcodes between two.
  *
- * Both are single calls without a session: the tables that the host passes are valid during the call, and the plugin
- * keeps nothing afterwards. The host deletes the output of a call that does not return CPI_OK.
+ * Both are single calls without a session, on a complete source: the tables that the host passes are valid during the
+ * call, and the plugin keeps nothing afterwards. The host deletes the output of a call that does not return CPI_OK.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CPI_REWRITE_H
@@ -13,8 +13,9 @@ CPI_ASSUME_NONNULL_BEGIN
 #define CPI_REWRITE_OPTIMIZE ((uint32_t)0x01)       /* compress the same samples into fewer bytes                    */
 #define CPI_REWRITE_PERFECT  ((uint32_t)0x02)       /* refuse a transform or crop that keeps other pixels than asked */
 #define CPI_REWRITE_KIND(kind) ((uint32_t)1 << (kind)) /* a CPI_BLOB_... in `remove`                                 */
+#define CPI_REWRITE_DROPPED_ITEMS ((uint32_t)0x01) /* outcome: items other than the primary one are left out        */
 
-/* The changes to make. The host edits metadata (Exif fields, orientation): a plugin only removes and replaces blobs. */
+/* The changes to the primary image. The host edits Exif and XMP: a plugin only removes and replaces blobs. */
 typedef struct cpi_rewrite_request {
     uint32_t                     size;
     uint32_t                     flags;       /* CPI_REWRITE_...                                                     */
@@ -31,10 +32,9 @@ typedef struct cpi_rewrite_request {
 /* What the plugin did. */
 typedef struct cpi_rewrite_outcome {
     uint32_t size;
-    uint32_t flags;    /* none defined                                                                      */
-    cpi_rect kept;     /* part of the stored image in the output, pixels before the transform: larger or smaller than
-                          asked for where the format cuts at the edges of blocks only                       */
-    uint32_t reserved; /* must be zero                                                                      */
+    uint32_t flags;    /* CPI_REWRITE_DROPPED_ITEMS                                                           */
+    cpi_rect kept;     /* stored pixels in the output, before the transform; may end at the edges of blocks   */
+    uint32_t reserved; /* must be zero                                                                        */
 } cpi_rewrite_outcome;
 
 #define CPI_EXT_REWRITE     "coderhost.rewrite/1"

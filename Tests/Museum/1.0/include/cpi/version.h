@@ -24,6 +24,8 @@
  */
 #ifndef CPI_TARGET_MINOR
 #define CPI_TARGET_MINOR CPI_ABI_MINOR
+#elif CPI_TARGET_MINOR > CPI_ABI_MINOR
+#error "these headers end at the minor CPI_ABI_MINOR"
 #endif
 
 /*
