@@ -67,7 +67,7 @@ enum ConformanceCommand {
     }
 }
 
-/// Images that the user named, for the coders whose signatures or, without signatures, whose file extensions they have.
+/// Images that the user named, each for the coders whose signatures or, without signatures, file extensions it has.
 enum Given {
     static func samples(_ paths: [String], _ manifest: PluginManifest) throws(PluginFile.Refusal) -> [Sample] {
         var result: [Sample] = []

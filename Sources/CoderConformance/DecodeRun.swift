@@ -127,7 +127,7 @@ struct DecodeRun {
                 try: "answer CPI_CORRUPT for a picture without pixels")
         }
         guard Int(info.width) * Int(info.height) <= DecodeSetup.maxPixels else {
-            outcome.failure = Answer(call: "the host", status: CPI_LIMIT, code: CPI_LIMIT, message: "too many pixels")
+            outcome.failure = Answer(call: Answer.kit, status: CPI_LIMIT, code: CPI_LIMIT, message: "too many pixels")
             return outcome
         }
         if setup.isThorough { try details() }

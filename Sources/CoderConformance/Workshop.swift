@@ -39,7 +39,7 @@ final class Workshop {
     /// The plugin, mapped and initialised.
     func subject() throws(Stop) -> Subject {
         if let loaded { return loaded }
-        let subject = try Subject(path: path, board: board)
+        let subject = try Subject(path: path, manifest: manifest, board: board)
         try subject.initialise()
         loaded = subject
         try afterLoading()

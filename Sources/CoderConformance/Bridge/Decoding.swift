@@ -32,6 +32,7 @@ struct Item {
 
     func setSource(_ input: Input) -> Answer {
         self.input = input
+        input.name(endingIn: coder.ending)
         return unsafe run("set_source") { handle, error in unsafe api.set_source(handle, input.pointer, error) }
     }
 

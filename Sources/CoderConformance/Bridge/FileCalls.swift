@@ -42,7 +42,7 @@ extension Subject {
                 unsafe request.blob_count = 1
             }
             let lent = unsafe Lent(request)
-            return unsafe call("rewrite", bytes) { services, source, sink, error in
+            return unsafe call("rewrite", coder, bytes) { services, source, sink, error in
                 unsafe api.rewrite(
                     coder.pointer, services.pointer, services.limitsPointer, nil, UnsafePointer(lent.pointer),
                     source.pointer, sink.pointer, outcome.pointer, error)
@@ -58,7 +58,7 @@ extension Subject {
     func transcode(_ coder: Coder, _ bytes: [UInt8], _ direction: UInt32, _ format: String) -> FileOutcome? {
         let least = MemoryLayout<cpi_transcode_api>.size
         guard let api = table(CPI_EXT_TRANSCODE, as: cpi_transcode_api.self, least: least) else { return nil }
-        return unsafe call("transcode", bytes) { services, source, sink, error in
+        return unsafe call("transcode", coder, bytes) { services, source, sink, error in
             unsafe api.transcode(
                 coder.pointer, services.pointer, services.limitsPointer, nil, direction, format, source.pointer,
                 sink.pointer, error)
@@ -66,11 +66,12 @@ extension Subject {
     }
 
     private func call(
-        _ name: String, _ bytes: [UInt8],
+        _ name: String, _ coder: Coder, _ bytes: [UInt8],
         _ body: (Services, Input, Output, UnsafeMutablePointer<cpi_error>) -> cpi_status
     ) -> FileOutcome {
         let services = Services(limits: DecodeSetup.roomyLimits)
         let (source, sink) = (Input(bytes), Output())
+        source.name(endingIn: coder.ending)
         let error = Lent(cpi_error(), isAnswer: true)
         board.call = name
         let status = unsafe body(services, source, sink, error.pointer)

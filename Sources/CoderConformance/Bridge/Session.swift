@@ -14,6 +14,9 @@ struct Answer {
     var objection: String?
 
     var isFailure: Bool { status < 0 }
+    /// Whether no call of the plugin failed: the kit refused what the plugin announced.
+    var isOfKit: Bool { call == Self.kit }
+    static let kit = "the kit"
     var text: String { "\(call) answered \(statusName(status))" + (message.isEmpty ? "" : ": \(message)") }
 }
 
@@ -36,7 +39,7 @@ struct Answer {
     let shape: Shape
     let services: Services
     private let functions: Functions
-    private let coder: Subject.Coder
+    let coder: Subject.Coder
     private var handle: OpaquePointer?
     private var serial = 0
     /// The first struct that was written behind its end.

@@ -14,6 +14,7 @@ import Glibc
     private var table: Lent<cpi_source>!
     /// The number of the read that fails, from 0.
     private let failingRead: Int?
+    private var ending: UnsafeMutablePointer<CChar>?
     private(set) var reads = 0
 
     var pointer: UnsafePointer<cpi_source> { unsafe UnsafePointer(table.pointer) }
@@ -40,6 +41,15 @@ import Glibc
                 unsafe Input.from(ctx).read(offset, buffer, count, copied)
             }, ending: nil)
         unsafe table = Lent(source, shape)
+    }
+
+    deinit { unsafe free(ending) }
+
+    /// Tells the plugin what the name of the source ends in.
+    func name(endingIn ending: String?) {
+        unsafe free(self.ending)
+        unsafe self.ending = ending.map { unsafe strdup($0) } ?? nil
+        unsafe table.pointer.pointee.ending = UnsafePointer(self.ending)
     }
 
     private static func from(_ ctx: UnsafeMutableRawPointer?) -> Input {

@@ -1,4 +1,5 @@
 import CCoderPlugin
+import CoderHost
 import Glibc
 import ImageModel
 
@@ -12,6 +13,8 @@ import ImageModel
         let decoder: cpi_decoder_api?
         let encoder: cpi_encoder_api?
         let tableFaults: [String]
+        /// What sources say that their name ends in; only a coder without signatures needs it.
+        var ending: String?
 
         var decodes: Bool { decoder != nil }
         var encodesStills: Bool { encoder != nil && roles & CPI_CODER_ENCODE != 0 }
@@ -51,7 +54,7 @@ import ImageModel
     /// Maps the file and calls its entry.
     ///
     /// - Throws: what kept it from being used.
-    init(path: String, board: Board, facts: HostFacts = HostFacts()) throws(Stop) {
+    init(path: String, manifest: PluginManifest, board: Board, facts: HostFacts = HostFacts()) throws(Stop) {
         self.board = board
         board.call = "the loader"
         guard let handle = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) else {
@@ -111,7 +114,10 @@ import ImageModel
                 faults.append("coder(\(index)) is NULL, but coder_count is \(coderCount)")
                 continue
             }
-            unsafe coders.append(Self.read(coder))
+            var read = unsafe Self.read(coder)
+            let formats = manifest.coders.first { $0.id == read.id }?.formats ?? []
+            if formats.allSatisfy(\.signatures.isEmpty) { read.ending = formats.first?.extensions.first }
+            coders.append(read)
         }
         for index in [UInt32(clamping: coderCount), UInt32(clamping: coderCount) &+ 1, UInt32.max] {
             if unsafe raw.coder(index) != nil {

@@ -45,7 +45,8 @@ enum AbilityChecks {
             remedy: "give each task memory of its own, or that of its thread number")
     ) { workshop throws(Stop) in
         let plugin = try Subject(
-            path: workshop.path, board: workshop.board, facts: Subject.HostFacts(lendsThreads: true))
+            path: workshop.path, manifest: workshop.manifest, board: workshop.board,
+            facts: Subject.HostFacts(lendsThreads: true))
         try plugin.initialise()
         let other = Workshop(
             path: workshop.path, manifest: workshop.manifest, effort: workshop.effort, samples: workshop.samples,
@@ -205,19 +206,22 @@ enum AbilityChecks {
             what: "the rewritten file was cut or damaged", rule: .corrupt,
             remedy: "hold every length against what is there before it is used")
     ) { workshop throws(Stop) in
-        try eachFile(workshop) { coder, file, _ throws(Stop) in
+        try eachFile(workshop) { coder, file, before throws(Stop) in
             let kinds = Array(CPI_BLOB_EXIF...CPI_BLOB_RAW)
             let changes = [
                 FileChange(), FileChange(removed: kinds), FileChange(flags: CPI_REWRITE_OPTIMIZE, removed: kinds),
             ]
-            let cuts = workshop.effort.pick(24, 400)
+            let size = before.info.map { Int($0.width) * Int($0.height) } ?? 0
+            // Large images get fewer tries: each decodes the image six times.
+            let most = max(12, workshop.effort.pick(1 << 22, 1 << 27) / max(1, size))
+            let cuts = min(most, workshop.effort.pick(24, 400))
             var bad = (0..<cuts).map { Array(file.prefix(file.count * $0 / cuts)) }
             var state: UInt64 = 0x9E37_79B9_7F4A_7C15
             func random(_ count: Int) -> Int {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 return Int(state >> 33) % max(1, count)
             }
-            for _ in 0..<workshop.effort.pick(150, 3000) {
+            for _ in 0..<min(most, workshop.effort.pick(150, 3000)) {
                 var bytes = file
                 for _ in 0...random(3) { bytes[random(bytes.count)] = UInt8(random(256)) }
                 bad.append(bytes)
@@ -227,7 +231,9 @@ enum AbilityChecks {
                     guard let result = try workshop.subject().rewrite(coder, bytes, change) else { return }
                     try judgeStatus(coder, result.answer)
                     guard result.answer.status == CPI_OK else { continue }
-                    try judge(workshop, coder, bytes, result.bytes, index < cuts ? "a cut file" : "a damaged file")
+                    let name = index < cuts ? "a cut file" : "a damaged file"
+                    // A damaged header may announce a size that only costs time.
+                    try judge(workshop, coder, bytes, result.bytes, name, pixels: UInt64(max(1 << 16, 2 * size)))
                 }
             }
         }
@@ -235,10 +241,13 @@ enum AbilityChecks {
 
     /// Compares what a damaged file and its rewrite decode to.
     private static func judge(
-        _ workshop: Workshop, _ coder: Subject.Coder, _ bytes: [UInt8], _ result: [UInt8], _ name: String
+        _ workshop: Workshop, _ coder: Subject.Coder, _ bytes: [UInt8], _ result: [UInt8], _ name: String,
+        pixels: UInt64
     ) throws(Stop) {
-        let before = try workshop.decode(coder, bytes)
-        let after = try workshop.decode(coder, result)
+        var setup = DecodeSetup()
+        setup.limits.max_pixels = min(pixels, setup.limits.max_pixels)
+        let before = try workshop.decode(coder, bytes, setup)
+        let after = try workshop.decode(coder, result, setup)
         if before.failure == nil {
             if let place = after.failure?.text ?? Difference.first(colors(before), colors(after)) {
                 throw .fault(

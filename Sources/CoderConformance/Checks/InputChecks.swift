@@ -79,7 +79,8 @@ enum InputChecks {
             ("no bytes at all", []), ("one byte", [0x89]), ("4096 zeros", [UInt8](repeating: 0, count: 4096)),
             ("noise", noise), ("text", Array(String(repeating: "This is no picture. ", count: 40).utf8)),
         ]
-        for coder in try workshop.subject().coders where coder.decodes {
+        // A format without a signature may take any bytes.
+        for coder in try workshop.subject().coders where coder.decodes && coder.ending == nil {
             workshop.board.coder = coder.id
             for (name, bytes) in inputs {
                 let outcome = try workshop.decode(coder, bytes)

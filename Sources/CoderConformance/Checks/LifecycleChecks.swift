@@ -164,7 +164,7 @@ enum LifecycleChecks {
                 let services = Services(policy, limits: DecodeSetup.roomyLimits)
                 guard let session = Decoding(coder, services, workshop.board) else { return }
                 var run = DecodeRun(session: session, input: Input(data), setup: DecodeSetup())
-                guard let failure = try run.all().failure, session.isOpen else { continue }
+                guard let failure = try run.all().failure, session.isOpen, !failure.isOfKit else { continue }
                 let surface = Surface(
                     cpi_pixel_format(
                         channels: CPI_CHANNELS_RGBA, numeric: CPI_NUMERIC_UNORM, bits: 8, alpha: CPI_ALPHA_STRAIGHT,

@@ -38,7 +38,7 @@ enum NegotiationChecks {
     private static func compare(
         _ workshop: Workshop, _ facts: Subject.HostFacts, _ shape: Shape
     ) throws(Stop) {
-        let plugin = try Subject(path: workshop.path, board: workshop.board, facts: facts)
+        let plugin = try Subject(path: workshop.path, manifest: workshop.manifest, board: workshop.board, facts: facts)
         try plugin.initialise()
         let other = Workshop(
             path: workshop.path, manifest: workshop.manifest, effort: workshop.effort, samples: workshop.samples,
