@@ -77,12 +77,11 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
 }
 
 @Suite struct `WebP rewriting of damaged files` {
-    /// Pixels are compared where their own chunks are sound: libwebp goes on with the bytes behind a chunk that ends too early.
     @Test(arguments: 0..<requests.count) func `ends with a typed error or the same pixels, whatever is damaged`(index: Int) throws {
         let request = requests[index]
         let sources = try files.map(file)
         var random = SeededRandom(UInt64(78 + index))
-        var (compared, copied, refused) = (0, 0, 0)
+        var (copied, refused) = (0, 0)
         for round in 0..<1200 {
             let source = sources[round % sources.count]
             let bytes = source.mutated(Array("VP8XLANMFI".utf8) + [0, 1, 0xFF], &random)
@@ -91,15 +90,26 @@ private func rewrite(_ bytes: [UInt8], _ request: RewriteRequest) throws(CoderEr
                 copied += 1
                 #expect(pictureChunks(result) == pictureChunks(bytes), "round \(round)")
                 #expect(Playback(result).size == Playback(bytes).size, "round \(round)")
-                guard pictureChunks(bytes) == pictureChunks(source) else { continue }
-                compared += 1
                 #expect(Playback(result) == Playback(bytes), "round \(round)")
             } catch {
                 refused += 1
                 #expect(expected.contains(error.code), "round \(round): \(error)")
             }
         }
-        #expect(compared > 20 && copied > 200 && refused > 200)
+        #expect(copied > 200 && refused > 200)
+    }
+
+    @Test func `never takes metadata for pixels, however long a damaged image says its parts are`() throws {
+        let source = try #require(readFile(Repository.fixture("pictures/orientation-6.webp")))
+        // RFC 6386 section 9.1: the size of the first partition stands in the upper 19 bits of the first 3 bytes.
+        let place = try #require(source.indices.first { source[$0...].starts(with: "VP8 ".utf8) }) + 8
+        for partition in 40..<220 {
+            var bytes = source
+            let tag = Int(source[place]) & 0x1F | partition << 5
+            for byte in 0..<3 { bytes[place + byte] = UInt8(truncatingIfNeeded: tag >> (8 * byte)) }
+            let result = try rewrite(bytes, requests[1])
+            #expect(Playback(result) == Playback(bytes), "\(partition) bytes")
+        }
     }
 
     @Test(arguments: files) func `tells that a file ends too early, wherever it does`(name: String) throws {

@@ -57,7 +57,7 @@ extension WebPDecoder {
     private func fill(_ surface: borrowing Surface, _ part: PixelRect, of picture: Picture) throws(CoderError) -> Int {
         let decompressor = try WebPDecompressor(
             into: surface, part: part, isOpaque: picture.isLossless && !picture.hasAlpha, threads: mayThread)
-        let count = session.source.available
+        let count = stillRange.count
         let slices = 1 + (picture.canvas.area ?? 0) / Self.pixelsPerSlice
         for slice in 1...slices {
             try session.host.checkCancellation()

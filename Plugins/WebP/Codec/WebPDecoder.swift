@@ -146,8 +146,9 @@ public final class WebPDecoder: ImageDecoder {
         guard let decompressor = run?.decompressor else { throw .needsInput }
 
         let isComplete = session.source.isComplete
-        let range = picture.frame?.bytes ?? 0..<session.source.available
-        if picture.isLossless, picture.frame == nil, !isComplete, range.count - (run?.fed ?? 0) < least {
+        let range = picture.frame?.bytes ?? stillRange
+        let isWaiting = !isComplete && range.upperBound == session.source.available
+        if picture.isLossless, picture.frame == nil, isWaiting, range.count - (run?.fed ?? 0) < least {
             throw .needsInput
         }
         let first = decompressor.rows
@@ -163,6 +164,11 @@ public final class WebPDecoder: ImageDecoder {
         if isLast { close() }
         if request.wantsPartial, !changed.isEmpty { return .partial(changed) }
         throw isLast ? .truncated("the file ends at row \(rows) of \(surface.size.height)") : .needsInput
+    }
+
+    /// The bytes of a still up to the end of its pixels: libwebp would read the chunk behind a damaged one as pixels.
+    var stillRange: Range<Int> {
+        0..<min(session.source.available, WebPContainer.imageEnd(session.source) ?? .max)
     }
 
     /// Whether the file is shorter than it says; libwebp then takes it for truncated even if no pixel is missing.

@@ -97,6 +97,18 @@ enum WebPContainer {
         return false
     }
 
+    /// Where the chunk of a still's pixels ends, whether or not these bytes are there; nil before its header is there.
+    ///
+    /// - Source: RFC 9649 section 2.3.
+    static func imageEnd(_ source: ByteSource) -> Int? {
+        var reader = ByteReader(source, at: 12)
+        while let name = try? reader.bytes(4), let size = try? reader.u32LE() {
+            if name.elementsEqual("VP8 ".utf8) || name.elementsEqual("VP8L".utf8) { return reader.offset + Int(size) }
+            guard (try? reader.skip(Int(size) + Int(size & 1))) != nil else { return nil }
+        }
+        return nil
+    }
+
     /// Where the first whole chunk of a kind stands; nil where there is none, or none yet.
     ///
     /// The corresponding C function is `WebPDemuxGetChunk`.
