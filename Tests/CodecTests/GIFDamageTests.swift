@@ -179,6 +179,26 @@ import Testing
         #expect(gifFailure(large.bytes) == .limitExceeded)
     }
 
+    @Test func `never traps when a read of the source fails`() throws {
+        var file = HandmadeGIF(2, 2)
+        file.loops(2)
+        file.control(delay: 1)
+        file.frame(0, 0, 2, 2, [1, 2, 3, 1])
+        file.end()
+        // The number of reads before the first that fails, and of those that fail from there on.
+        for (allowed, failing) in (0..<12).flatMap({ allowed in [1, .max].map { (allowed, $0) } }) {
+            var count = 0
+            let source = ByteSource(count: file.bytes.count) { range throws(CoderError) in
+                count += 1
+                if count > allowed, count - allowed <= failing { throw CoderError(.inputOutput, "the disk is gone") }
+                return Array(file.bytes[range])
+            }
+            let decoder = try? GIFDecoder(DecoderSession(source: source))
+            if let size = try? decoder?.readHeader().size { #expect(size == PixelSize(2, 2)) }
+            while let frame = try? decoder?.nextFrame() { #expect(frame.rect.size.width <= 0xFFFF) }
+        }
+    }
+
     @Test func `never does harm when cut or changed`() throws {
         var file = HandmadeGIF(3, 3)
         file.loops(2)

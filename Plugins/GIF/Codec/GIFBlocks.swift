@@ -167,14 +167,16 @@ struct GIFScanner {
         position = end
         let size = Int(source[start])
         switch label {
-        case 0xF9 where size >= 4:
+        case 0xF9 where size >= 4 && end > start + 4:
             // Section 23: flags, delay, transparent index
             let flags = source[start + 1]
             control = GIFFrame.Control(
                 delay: UInt16(source[start + 2]) | UInt16(source[start + 3]) << 8, disposal: flags >> 2 & 7,
                 transparentIndex: flags & 1 != 0 ? source[start + 4] : nil)
         case 0xFE: noteComment(start..<end)
-        case 0xFF where size == 11: readApplication(source.bytes(start + 1..<start + 12), start + 12..<end)
+        // A source that fails reads as zero: then the blocks end where they began.
+        case 0xFF where size == 11 && end > start + 12:
+            readApplication(source.bytes(start + 1..<start + 12), start + 12..<end)
         // Plain text is drawn by nobody; it uses up the graphic control in front of it (section 25).
         case 0x01: control = nil
         default: break
